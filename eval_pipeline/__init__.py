@@ -1,0 +1,1 @@
+"""Evaluations of LLM extraction and of LLM judges, whose verdicts can be defended."""

@@ -1,0 +1,77 @@
+"""One reading of a row of either table, wherever it comes from, so that equal corpora give equal snapshots."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from eval_pipeline.canonical import canonical_bytes
+from eval_pipeline.records import Entry, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows that were read and have no part in the snapshot, counted by the reason."""
+
+    deleted_entries: int
+    deleted_signals: int
+    orphan_signals: int
+    blank_signals: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """A row of raw_sources: the entry, and whether it was soft-deleted."""
+
+    entry: Entry
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """A row of signals: the signal, and whether it was soft-deleted."""
+
+    signal: Signal
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The live rows of both tables, each in the order of its keys."""
+
+    entries: tuple[Entry, ...]
+    signals: tuple[Signal, ...]
+    left_out: LeftOut
+
+
+def signal_of(lookup_key: str, entry_id: str, content: str, provenance: Any) -> Signal:
+    """A signal with the span that its provenance records, or with what is wrong with it."""
+    start, end, fault = _span(provenance)
+    return Signal(lookup_key, entry_id, content, start, end, fault)
+
+
+def _span(provenance: Any) -> tuple[int | None, int | None, str | None]:
+    span = provenance.get("span") if isinstance(provenance, dict) else None
+    if span is None:
+        return None, None, None
+    if isinstance(span, dict) and all(type(span.get(end)) is int for end in ("start", "end")):
+        return span["start"], span["end"], None
+    return None, None, f"recorded as {canonical_bytes(span).decode()}"
+
+
+def live_rows(entry_rows: Iterable[EntryRow], signal_rows: Iterable[SignalRow]) -> Rows:
+    """The rows that count: not deleted, and for signals with text and with an entry that is not deleted either."""
+    all_entries, all_signals = list(entry_rows), list(signal_rows)
+    entries = {row.entry.id: row.entry for row in all_entries if not row.deleted}
+    undeleted = [row.signal for row in all_signals if not row.deleted]
+    owned = [signal for signal in undeleted if signal.entry_id in entries]
+    signals = [signal for signal in owned if signal.content.strip()]
+    return Rows(
+        entries=tuple(entries[key] for key in sorted(entries)),
+        signals=tuple(sorted(signals, key=lambda signal: signal.id)),
+        left_out=LeftOut(
+            deleted_entries=len(all_entries) - len(entries),
+            deleted_signals=len(all_signals) - len(undeleted),
+            orphan_signals=len(undeleted) - len(owned),
+            blank_signals=len(owned) - len(signals),
+        ),
+    )

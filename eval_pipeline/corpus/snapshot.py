@@ -1,0 +1,104 @@
+"""The snapshot: a corpus as it stood at one moment, with the hash of what was read, or why it could not be read."""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from eval_pipeline.canonical import content_hash
+from eval_pipeline.corpus.rows import LeftOut, Rows
+from eval_pipeline.records import Entry, Reason, Refusal, Signal
+
+_TEXT, _WHOLE = pa.string(), pa.int64()
+_SCHEMA = pa.schema(
+    [
+        ("kind", _TEXT),
+        ("id", _TEXT),
+        ("entry_id", _TEXT),
+        ("workspace", _TEXT),
+        ("band", _TEXT),
+        ("content", _TEXT),
+        ("start", _WHOLE),
+        ("end", _WHOLE),
+        ("span_fault", _TEXT),
+    ]
+)
+_NOTHING = LeftOut(deleted_entries=0, deleted_signals=0, orphan_signals=0, blank_signals=0)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Entries and signals in the order of their ids; `source` says where from, without a password.
+
+    Where `refusal` is given the corpus could not be read and there are no rows.
+    """
+
+    entries: tuple[Entry, ...]
+    signals: tuple[Signal, ...]
+    left_out: LeftOut
+    source: str
+    refusal: Refusal | None
+
+    @cached_property
+    def hash(self) -> str | None:
+        """The sha256 of all that a study can see of the corpus, wherever it came from; None if it was not read."""
+        if self.refusal:
+            return None
+        return content_hash({"entries": [asdict(e) for e in self.entries], "signals": [asdict(s) for s in self.signals]})
+
+    @cached_property
+    def signals_by_entry(self) -> dict[str, tuple[Signal, ...]]:
+        """The signals of each entry that has any, in the order of their ids."""
+        grouped: dict[str, list[Signal]] = {}
+        for signal in self.signals:
+            grouped.setdefault(signal.entry_id, []).append(signal)
+        return {entry_id: tuple(signals) for entry_id, signals in grouped.items()}
+
+    @cached_property
+    def entries_by_id(self) -> dict[str, Entry]:
+        """The entries by their ids."""
+        return {entry.id: entry for entry in self.entries}
+
+    def to_table(self) -> pa.Table:
+        """Both kinds of rows as one table, whose metadata carries the rest."""
+        rows = [
+            {"kind": "entry", "id": e.id, "workspace": e.workspace, "band": e.band, "content": e.content}
+            for e in self.entries
+        ] + [{"kind": "signal", **asdict(signal)} for signal in self.signals]
+        rest = {
+            "source": self.source,
+            "left_out": asdict(self.left_out),
+            "refusal": asdict(self.refusal) if self.refusal else None,
+        }
+        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"snapshot": json.dumps(rest, sort_keys=True)}))
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> "Snapshot":
+        """The snapshot that `to_table` wrote."""
+        rest = json.loads(table.schema.metadata[b"snapshot"])
+        rows = table.to_pylist()
+        refusal = rest["refusal"]
+        return cls(
+            entries=tuple(
+                Entry(row["id"], row["workspace"], row["band"], row["content"]) for row in rows if row["kind"] == "entry"
+            ),
+            signals=tuple(
+                Signal(row["id"], row["entry_id"], row["content"], row["start"], row["end"], row["span_fault"])
+                for row in rows
+                if row["kind"] == "signal"
+            ),
+            left_out=LeftOut(**rest["left_out"]),
+            source=rest["source"],
+            refusal=Refusal(Reason(refusal["reason"]), refusal["detail"]) if refusal else None,
+        )
+
+
+def snapshot_of(rows: Rows, *, source: str) -> Snapshot:
+    """The snapshot of rows that were read."""
+    return Snapshot(rows.entries, rows.signals, rows.left_out, source, refusal=None)
+
+
+def unread(reason: Reason, detail: str, *, source: str) -> Snapshot:
+    """The snapshot of a corpus that could not be read, which says why."""
+    return Snapshot((), (), _NOTHING, source, Refusal(reason, detail))

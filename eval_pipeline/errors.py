@@ -1,0 +1,100 @@
+"""Every refusal: one small class each, whose message says what was found, what was expected, and what to do."""
+
+from collections.abc import Sequence
+
+FAULTS_SHOWN = 20
+
+
+class Refused(Exception):
+    """What the house will not go on with; the message is one sentence for the person who can mend it."""
+
+
+class Malformed(Refused):
+    """A file that does not hold what its format promises; carries every fault that was found.
+
+    Args:
+        what: the file, and what it should be ("propositions file 'p.jsonl'").
+        faults: one clause for each fault, in the order of the file: line, field, found, expected.
+    """
+
+    def __init__(self, what: str, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        shown = "; ".join(self.faults[:FAULTS_SHOWN])
+        rest = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        super().__init__(f"{what} has {count}: {shown}{rest}")
+
+
+class MalformedFixture(Malformed):
+    """The annotators' file breaks its format."""
+
+
+class MalformedCorpus(Malformed):
+    """An exported corpus breaks its format."""
+
+
+class MalformedLabels(Malformed):
+    """A file of human labels breaks its format, or contradicts itself."""
+
+
+class MalformedJournal(Malformed):
+    """A journal that was given to be replayed is not one."""
+
+
+class FixtureMissing(Refused):
+    """There is no annotators' file, or nothing stands in it."""
+
+
+class CorpusUnreachable(Refused):
+    """The database does not answer, or the folder is not there."""
+
+
+class CorpusIncomplete(Refused):
+    """One half of the corpus is there, and the other is not."""
+
+
+class PlanRefused(Refused):
+    """A plan that says too little, too much, or what cannot be."""
+
+
+class SealBroken(Refused):
+    """What was sealed is not what is here now."""
+
+
+class JudgeUnknown(Refused):
+    """The judge that was asked for does not exist, or lacks what it needs to start."""
+
+
+class JudgeDown(Refused):
+    """The judge cannot be asked, now or with these credentials; asking again would not help."""
+
+
+class DatabaseNotEmpty(Refused):
+    """A dump would be restored over tables that are there already."""
+
+
+class RestoreFailed(Refused):
+    """A dump could not be restored; the database is as it was before."""
+
+
+class OutputRefused(Refused):
+    """The findings cannot be written where they were asked for."""
+
+
+class TooFewClusters(Refused):
+    """Fewer than two clusters say nothing of the spread between clusters."""
+
+
+class RatioUndefined(Refused):
+    """A ratio was asked for over an empty denominator."""
+
+
+class ThinResamples(Refused):
+    """Too many resamples have an empty denominator for an interval to stand on the rest."""
+
+    def __init__(self, *, valid: int, resamples: int, valid_at_least: int) -> None:
+        self.valid = valid
+        super().__init__(
+            f"only {valid} of {resamples} resamples have every denominator above 0 and at least {valid_at_least} are"
+            " needed; annotate more propositions where they are few"
+        )

@@ -1,0 +1,55 @@
+"""Evidence as bytes: tables as Parquet, findings as JSON, the same bytes for the same content, and never half a file."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter
+
+from eval_pipeline.errors import OutputRefused
+
+
+def table_bytes(table: pa.Table) -> bytes:
+    """A table as a Parquet file, its metadata included."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def read_table(path: Path) -> pa.Table:
+    """The table of a Parquet file."""
+    return pq.read_table(path)
+
+
+def json_bytes(value: Any, of_type: Any) -> bytes:
+    """A value as JSON by the type that it was declared with; fractions are kept exactly, as text."""
+    return TypeAdapter(of_type).dump_json(value, indent=1) + b"\n"
+
+
+def read_json(data: bytes, of_type: Any) -> Any:
+    """The value that `json_bytes` wrote."""
+    return TypeAdapter(of_type).validate_json(data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes the whole file or leaves what was there.
+
+    Raises: OutputRefused: the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                os.chmod(file.name, 0o644)
+                os.replace(file.name, path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise OutputRefused(f"{str(path)!r} cannot be written ({error.strerror}); make room, or name another folder") from None

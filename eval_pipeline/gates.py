@@ -1,0 +1,24 @@
+"""The gates: an estimate against the threshold that the plan holds, compared exactly."""
+
+from fractions import Fraction
+from typing import Literal
+
+from eval_pipeline.records import Number, Outcome
+
+Comparison = Literal["exact", "four_decimals"]
+
+
+def at_least(estimate: Number, threshold: Fraction, comparison: Comparison) -> Outcome:
+    """Pass if the estimate reaches the threshold, else fail."""
+    return Outcome.PASS if _compared(estimate, comparison) >= threshold else Outcome.FAIL
+
+
+def at_most(estimate: Number, threshold: Fraction, comparison: Comparison) -> Outcome:
+    """Pass if the estimate does not exceed the threshold, else fail."""
+    return Outcome.PASS if _compared(estimate, comparison) <= threshold else Outcome.FAIL
+
+
+def _compared(estimate: Number, comparison: Comparison) -> Fraction:
+    """`four_decimals` is how the first version of this evaluation compared: .79996 was .8000 to it, and passed."""
+    value = Fraction(estimate)
+    return round(value, 4) if comparison == "four_decimals" else value

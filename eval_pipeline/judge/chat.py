@@ -1,0 +1,217 @@
+"""The judge behind an OpenAI-compatible chat endpoint; the only place of the house that talks to a model."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from httpx_aiohttp import HttpxAiohttpClient
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eval_pipeline.errors import JudgeDown
+from eval_pipeline.judge.prompt import Prompt, user_turn
+from eval_pipeline.judge.protocol import Standing, texts_of
+from eval_pipeline.records import Answer, NoLabel, Question
+
+ATTEMPTS = 6
+ATTEMPT_TIMEOUT_S = 120.0
+PROBE_TIMEOUT_S = 60.0
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+
+_FINAL_STATUS = {400: "refuses the request", 401: "refuses the key", 403: "forbids the model to this key", 404: "is not there"}
+_AGAIN_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_TOO_LONG = ("context_length_exceeded", "maximum context length", "context length", "too many tokens")
+_NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
+_PROBE = Question(entry_id="probe", premise="The probe was sent.", hypothesis="The probe was sent.")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the model answers and how it is asked. The key is no part of what the judge is, and is never shown.
+
+    `revision` names the weights behind a model name that may move; "" where the server does not say.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(repr=False)
+    revision: str
+    max_tokens: int
+    in_flight: int
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    total_tokens: int | None = None
+
+
+class _Completion(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    choices: list[_Choice]
+    usage: _Usage | None = None
+
+
+class ChatJudge:
+    """Asks with temperature 0, and again after a fault that may pass; what cannot pass ends the run."""
+
+    kind = "chat"
+    standing = Standing.UNCALIBRATED
+
+    def __init__(self, endpoint: Endpoint, prompt: Prompt) -> None:
+        self._endpoint = endpoint
+        self._prompt = prompt
+        self._jitter = random.Random(0)  # spreads retries; no result depends on it
+        self._client: httpx.AsyncClient | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """As the endpoint was configured."""
+        return self._endpoint.in_flight
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that the labels depend on, and not the key, the time limits or the number in flight."""
+        return {
+            "kind": self.kind,
+            "base_url": self._endpoint.base_url,
+            "model": self._endpoint.model,
+            "revision": self._endpoint.revision,
+            "prompt": {"id": self._prompt.id, "sha256": self._prompt.hash},
+            "decoding": {"temperature": 0, "max_tokens": self._endpoint.max_tokens},
+        }
+
+    def sees(self, question: Question) -> Mapping[str, Any]:
+        """Premise and hypothesis."""
+        return texts_of(question)
+
+    async def probe(self) -> None:
+        """One small question; any answer that can be read as a completion will do."""
+        answer = await self._ask(_PROBE, attempts=2, timeout_s=PROBE_TIMEOUT_S)
+        if answer.no_label in (NoLabel.FAILED, NoLabel.TIMED_OUT):
+            raise JudgeDown(f"the judge at {self._endpoint.base_url} does not answer; start it, or correct the base URL")
+
+    async def answer(self, question: Question) -> Answer:
+        """The model's words, or why there are none after the last attempt."""
+        return await self._ask(question, attempts=ATTEMPTS, timeout_s=ATTEMPT_TIMEOUT_S)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        if self._client:
+            await self._client.aclose()
+            self._client = None
+
+    async def _ask(self, question: Question, *, attempts: int, timeout_s: float) -> Answer:
+        started = time.monotonic()
+        last = NoLabel.FAILED
+        for attempt in range(1, attempts + 1):
+            wait_s = 0.0
+            try:
+                response = await self._post(question, timeout_s)
+                if response.status_code not in _AGAIN_STATUS:
+                    return self._read(response, attempt, time.monotonic() - started)
+                self._stop_without_quota(response)
+                last, wait_s = NoLabel.FAILED, _retry_after_s(response)
+            except httpx.TimeoutException:
+                last = NoLabel.TIMED_OUT
+            except _UnreadableBody:
+                last = NoLabel.FAILED
+            except httpx.TransportError:
+                last = NoLabel.FAILED
+            if attempt < attempts:
+                backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1)) * self._jitter.random()
+                await asyncio.sleep(max(backoff_s, min(wait_s, LONGEST_WAIT_S)))
+        return Answer(None, last, attempts, time.monotonic() - started, None)
+
+    async def _post(self, question: Question, timeout_s: float) -> httpx.Response:
+        if self._client is None:
+            headers = {"Authorization": f"Bearer {self._endpoint.api_key}"} if self._endpoint.api_key else {}
+            limits = httpx.Limits(max_connections=self.in_flight, max_keepalive_connections=self.in_flight)
+            self._client = HttpxAiohttpClient(headers=headers, limits=limits)
+        return await self._client.post(
+            f"{self._endpoint.base_url.rstrip('/')}/chat/completions",
+            timeout=timeout_s,
+            json={
+                "model": self._endpoint.model,
+                "messages": [
+                    {"role": "system", "content": self._prompt.system},
+                    {"role": "user", "content": user_turn(question)},
+                ],
+                "temperature": 0,
+                "max_tokens": self._endpoint.max_tokens,
+            },
+        )
+
+    def _read(self, response: httpx.Response, attempt: int, latency_s: float) -> Answer:
+        """The answer in a response that asking again would not change.
+
+        Raises: JudgeDown: the endpoint refuses to serve; _UnreadableBody: success, but no completion in it.
+        """
+        body = response.text
+        if response.status_code != httpx.codes.OK:
+            if any(mark in body.lower() for mark in _TOO_LONG):
+                return Answer(None, NoLabel.TOO_LONG, attempt, latency_s, None)
+            raise JudgeDown(
+                f"the judge at {self._endpoint.base_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
+                f" (HTTP {response.status_code}: {_message(body)}); correct its base URL, model or key"
+            )
+        try:
+            completion = _Completion.model_validate_json(body)
+            choice = completion.choices[0]
+        except (ValidationError, IndexError):
+            raise _UnreadableBody from None
+        tokens = completion.usage.total_tokens if completion.usage else None
+        if choice.finish_reason == "content_filter" or choice.message.refusal:
+            return Answer(None, NoLabel.REFUSED, attempt, latency_s, tokens)
+        if choice.finish_reason == "length" and self._prompt.read(choice.message.content or "") is None:
+            return Answer(None, NoLabel.CUT_OFF, attempt, latency_s, tokens)
+        if choice.message.content is None:
+            return Answer(None, NoLabel.UNPARSABLE, attempt, latency_s, tokens)
+        return Answer(choice.message.content, None, attempt, latency_s, tokens)
+
+    def _stop_without_quota(self, response: httpx.Response) -> None:
+        if any(mark in response.text for mark in _NO_QUOTA):
+            raise JudgeDown(
+                f"the judge at {self._endpoint.base_url} says that the quota is used up (HTTP {response.status_code});"
+                " raise it and run again, what was judged is kept"
+            )
+
+
+class _UnreadableBody(Exception):
+    """A success without a completion in it, as a proxy's login page is."""
+
+
+def _message(body: str) -> str:
+    try:
+        error = json.loads(body)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, KeyError, TypeError):
+        text = body
+    return " ".join(text.split())[:200] or "no message"
+
+
+def _retry_after_s(response: httpx.Response) -> float:
+    """What the Retry-After header asks for, in seconds or as a date; 0 where it is absent or makes no sense."""
+    header = response.headers.get("Retry-After", "")
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,157 @@
+"""The journal: every judgment on a line of its own, appended and never changed; cache, resume point and record in one."""
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eval_pipeline.canonical import content_hash
+from eval_pipeline.errors import MalformedJournal
+from eval_pipeline.jsonl import parse_lines
+from eval_pipeline.judge.protocol import SCHEMA, Judge, Standing
+from eval_pipeline.records import Answer, Judgment, Label, NoLabel
+
+_SYNC_LINES = 64
+_SYNC_S = 0.05
+
+
+class Record(BaseModel):
+    """A line of a journal. A file may carry more fields than these; they are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    key: str
+    judge: dict[str, Any]
+    standing: Standing
+    entry_id: str
+    premise: str | tuple[str, ...]
+    hypothesis: str
+    raw: str | None
+    label: Label | None
+    no_label: NoLabel | None
+    attempts: int
+    tokens: int | None = None
+    latency_s: float = 0.0
+
+    @property
+    def answer(self) -> Answer:
+        """What the judge said."""
+        return Answer(self.raw, self.no_label if self.raw is None else None, self.attempts, self.latency_s, self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What a file holds: its records, a clause for each line that could not be read, and whether the last is torn.
+
+    A killed run may leave half a line at the end; it is no fault, and what it would have said is asked again.
+    """
+
+    records: tuple[Record, ...]
+    unreadable: tuple[str, ...]
+    torn: bool
+
+
+def record_fields(judgment: Judgment, judge: Judge) -> dict[str, Any]:
+    """A judgment as a line of a journal holds it, less the time that it took."""
+    return {
+        "key": judgment.key,
+        "judge": dict(judge.identity),
+        "standing": judge.standing.value,
+        "entry_id": judgment.question.entry_id,
+        "premise": judgment.question.premise,
+        "hypothesis": judgment.question.hypothesis,
+        "raw": judgment.answer.raw,
+        "label": judgment.label,
+        "no_label": judgment.no_label,
+        "attempts": judgment.answer.attempts,
+        "tokens": judgment.answer.tokens,
+    }
+
+
+def journal_files(folder: Path) -> tuple[Path, ...]:
+    """The journals of a folder, in the order of their names."""
+    return tuple(sorted(folder.glob("*.jsonl")))
+
+
+def read_journal(path: Path) -> Journal:
+    """The records of one file. A line whose key does not follow from its content was changed, and is unreadable.
+
+    Raises: MalformedJournal: the file cannot be read at all.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MalformedJournal(f"journal {str(path)!r}", [f"cannot be read ({error.strerror}); name a journal"]) from None
+    whole = data[: data.rfind(b"\n") + 1]
+    text = parse_lines(whole)
+    records, unreadable = [], list(text.faults)
+    for line in text.lines:
+        try:
+            record = Record.model_validate(line.fields)
+        except ValidationError as error:
+            unreadable.append(f"line {line.number}, field {error.errors()[0]['loc'][0]!r}: found no judgment")
+            continue
+        if record.key == _key(record):
+            records.append(record)
+        else:
+            unreadable.append(f"line {line.number}, field 'key': found a hash of something else, expected that of the line")
+    return Journal(tuple(records), tuple(unreadable), torn=len(whole) < len(data))
+
+
+def _key(record: Record) -> str:
+    seen: dict[str, Any] = {"premise": record.premise, "hypothesis": record.hypothesis}
+    if record.standing is Standing.ORACLE:
+        seen["entry_id"] = record.entry_id
+    return content_hash({"schema": SCHEMA, **record.judge, **seen})
+
+
+def known_answers(files: Iterable[Path], judge: Mapping[str, Any]) -> dict[str, Answer]:
+    """The answers of this judge that gave a label, by their keys. What gave none is asked again."""
+    return {
+        record.key: record.answer
+        for file in files
+        for record in read_journal(file).records
+        if record.label is not None and record.judge == judge
+    }
+
+
+class JournalWriter:
+    """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
+
+    Each line is flushed, so a killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a
+    killed machine loses no more than those.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file = path.open("x", encoding="utf-8", newline="\n")
+        self._unsynced = 0
+        self._synced_at = time.monotonic()
+
+    def append(self, judgment: Judgment, judge: Judge) -> None:
+        """Writes one line."""
+        fields = record_fields(judgment, judge) | {"latency_s": round(judgment.answer.latency_s, 4)}
+        self._file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+        self._file.flush()
+        self._unsynced += 1
+        if self._unsynced >= _SYNC_LINES or time.monotonic() - self._synced_at >= _SYNC_S:
+            self._sync()
+
+    def _sync(self) -> None:
+        os.fsync(self._file.fileno())
+        self._unsynced, self._synced_at = 0, time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._sync()
+        self._file.close()
+        if self.path.stat().st_size == 0:
+            self.path.unlink()

@@ -1,0 +1,173 @@
+"""Judges that need no model: words in common, human labels, and a journal that is read again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eval_pipeline.canonical import content_hash
+from eval_pipeline.errors import MalformedJournal, MalformedLabels
+from eval_pipeline.jsonl import found, read_lines
+from eval_pipeline.judge import lexical
+from eval_pipeline.judge.journal import Record, journal_files, read_journal
+from eval_pipeline.judge.protocol import Standing, key, texts_of
+from eval_pipeline.records import Answer, Label, NoLabel, Question
+
+
+def _said(label: Label) -> Answer:
+    return Answer(label.value, None, attempts=1, latency_s=0.0, tokens=None)
+
+
+def _silent(why: NoLabel) -> Answer:
+    return Answer(None, why, attempts=1, latency_s=0.0, tokens=None)
+
+
+@dataclass(frozen=True)
+class Offline:
+    """What the judges of this module have in common: nothing to connect to, and nothing that could be down."""
+
+    in_flight = 1
+
+    async def probe(self) -> None:
+        """Returns: there is nothing that could be down."""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True)
+class LexicalJudge(Offline):
+    """Judges by words in common; see `lexical`."""
+
+    kind = "lexical"
+    standing = Standing.UNCALIBRATED
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The revision of the rule."""
+        return {"kind": self.kind, "revision": lexical.REVISION}
+
+    def sees(self, question: Question) -> Mapping[str, Any]:
+        """Premise and hypothesis."""
+        return texts_of(question)
+
+    async def answer(self, question: Question) -> Answer:
+        """SUPPORTED or NOT_SUPPORTED, always."""
+        premises = question.premise if isinstance(question.premise, tuple) else (question.premise,)
+        return _said(Label.SUPPORTED if lexical.entails(premises, question.hypothesis) else Label.NOT_SUPPORTED)
+
+
+class _LabelLine(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+    entry_id: str
+    proposition: str
+    supported: bool
+
+
+@dataclass(frozen=True)
+class LabelsJudge(Offline):
+    """People's labels, by entry and hypothesis, whatever the premise is; the oracle of the house."""
+
+    kind = "labels"
+    standing = Standing.ORACLE
+    labels: Mapping[tuple[str, str], bool]
+    labels_hash: str
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The hash of the labels."""
+        return {"kind": self.kind, "labels": self.labels_hash}
+
+    def sees(self, question: Question) -> Mapping[str, Any]:
+        """The entry as well: the same words may be labelled otherwise elsewhere."""
+        return {"entry_id": question.entry_id, **texts_of(question)}
+
+    async def answer(self, question: Question) -> Answer:
+        """The label, or `not_labelled`."""
+        supported = self.labels.get((question.entry_id, question.hypothesis))
+        if supported is None:
+            return _silent(NoLabel.NOT_LABELLED)
+        return _said(Label.SUPPORTED if supported else Label.NOT_SUPPORTED)
+
+
+def read_labels(path: Path) -> LabelsJudge:
+    """The judge of a file of {entry_id, proposition, supported} lines.
+
+    Raises: MalformedLabels: a line cannot be read, or two lines contradict each other.
+    """
+    what = f"labels file {str(path)!r}"
+    text = read_lines(path, MalformedLabels, what)
+    faults = list(text.faults)
+    labels: dict[tuple[str, str], bool] = {}
+    for line in text.lines:
+        try:
+            row = _LabelLine.model_validate(line.fields)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            shown = "nothing" if fault["type"] == "missing" else found(fault["input"])
+            expected = "true or false" if fault["loc"] == ("supported",) else "text"
+            faults.append(f"line {line.number}, field {fault['loc'][0]!r}: found {shown}, expected {expected}")
+            continue
+        if labels.setdefault((row.entry_id, row.proposition), row.supported) is not row.supported:
+            faults.append(
+                f"line {line.number}, field 'supported': found {found(row.supported)} for a proposition of entry"
+                f" {row.entry_id!r} that an earlier line labels otherwise, expected one label"
+            )
+    if not faults and not labels:
+        faults.append("line 1, field 'supported': found no line, expected at least one label")
+    if faults:
+        raise MalformedLabels(what, faults)
+    return LabelsJudge(labels, content_hash(sorted([*pair, supported] for pair, supported in labels.items())))
+
+
+@dataclass(frozen=True)
+class ReplayJudge(Offline):
+    """A recorded judge, asked again without being there; it answers as, and under the name of, the one recorded."""
+
+    kind = "replay"
+    recorded: Mapping[str, Any]
+    recorded_standing: Standing
+    answers: Mapping[str, Answer]
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """That of the judge that was recorded."""
+        return self.recorded
+
+    @property
+    def standing(self) -> Standing:
+        """That of the judge that was recorded."""
+        return self.recorded_standing
+
+    def sees(self, question: Question) -> Mapping[str, Any]:
+        """What the judge that was recorded saw."""
+        if self.recorded_standing is Standing.ORACLE:
+            return {"entry_id": question.entry_id, **texts_of(question)}
+        return texts_of(question)
+
+    async def answer(self, question: Question) -> Answer:
+        """The answer that was recorded, or `not_recorded`."""
+        return self.answers.get(key(self, question)) or _silent(NoLabel.NOT_RECORDED)
+
+
+def read_replay(path: Path) -> ReplayJudge:
+    """The judge of a journal file, or of a folder of them.
+
+    A torn last line is what a killed run leaves and is passed over.
+
+    Raises: MalformedJournal: a line cannot be read, there is no judgment, or those of more than one judge.
+    """
+    what = f"journal {str(path)!r}"
+    journals = [read_journal(file) for file in (journal_files(path) if path.is_dir() else (path,))]
+    records = [record for journal in journals for record in journal.records]
+    faults = [fault for journal in journals for fault in journal.unreadable]
+    judges = {content_hash(record.judge): record for record in records}
+    if len(judges) != 1:
+        faults.append(f"found the judgments of {len(judges)} judges, expected those of exactly one; name its journal alone")
+    if faults:
+        raise MalformedJournal(what, faults)
+    (first,) = judges.values()
+    labelled_last = sorted(records, key=lambda record: record.label is not None)
+    return ReplayJudge(first.judge, first.standing, {record.key: record.answer for record in labelled_last})

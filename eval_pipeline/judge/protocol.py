@@ -1,0 +1,69 @@
+"""What every judge is to the house: an identity, a standing, and an answer to a question."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Protocol
+
+from eval_pipeline.canonical import content_hash
+from eval_pipeline.records import Answer, Question
+
+SCHEMA = 1  # of the identity and the key; a change of either makes every journal a stranger's
+
+
+class Standing(StrEnum):
+    """Whether a judge's labels may bind a verdict."""
+
+    ORACLE = "oracle"
+    UNCALIBRATED = "uncalibrated"
+
+
+class Judge(Protocol):
+    """One judge, ready to be asked.
+
+    `identity` holds everything that its labels depend on and nothing else, as JSON. `standing` says whether they bind.
+    """
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]: ...
+
+    @property
+    def standing(self) -> Standing: ...
+
+    @property
+    def in_flight(self) -> int:
+        """How many questions it may be asked at the same time."""
+        ...
+
+    def sees(self, question: Question) -> Mapping[str, Any]:
+        """What of a question the answer depends on, as JSON."""
+        ...
+
+    async def probe(self) -> None:
+        """Returns if the judge can be asked; raises JudgeDown if it cannot."""
+        ...
+
+    async def answer(self, question: Question) -> Answer:
+        """The judge's words; raises JudgeDown if asking anything more would be in vain."""
+        ...
+
+    async def close(self) -> None:
+        """Lets go of connections."""
+        ...
+
+
+def fingerprint(judge: Judge) -> str:
+    """The hash of a judge's identity."""
+    return content_hash({"schema": SCHEMA, **judge.identity})
+
+
+def key(judge: Judge, question: Question) -> str:
+    """The hash under which the judge's answer to this question is kept."""
+    return content_hash({"schema": SCHEMA, **judge.identity, **judge.sees(question)})
+
+
+def texts_of(question: Question) -> Mapping[str, Any]:
+    """Premise and hypothesis, which is all that most judges see of a question."""
+    return {"premise": question.premise, "hypothesis": question.hypothesis}

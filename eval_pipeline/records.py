@@ -1,0 +1,179 @@
+"""The nouns of the house: what is measured, what was judged, and what is said of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+Number = float | Fraction
+
+
+class Outcome(StrEnum):
+    """What a gate says of a claim; a skip is never a pass."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class Reason(StrEnum):
+    """Why a claim did not simply pass."""
+
+    FIXTURE_MISSING = "fixture_missing"
+    FIXTURE_MALFORMED = "fixture_malformed"
+    FIXTURE_DRIFT = "fixture_drift"
+    CORPUS_UNREACHABLE = "corpus_unreachable"
+    CORPUS_INCOMPLETE = "corpus_incomplete"
+    CORPUS_MALFORMED = "corpus_malformed"
+    CORPUS_EMPTY = "corpus_empty"
+    JUDGE_DOWN = "judge_down"
+    UNTRUSTWORTHY = "untrustworthy"
+    UNDERPOWERED = "underpowered"
+    THIN_QUARTILES = "thin_quartiles"
+    SPAN_PENDING = "span_pending"
+    SPAN_MALFORMED = "span_malformed"
+    SEAL_BROKEN = "seal_broken"
+    UNCALIBRATED = "uncalibrated"
+    THRESHOLD_MISSED = "threshold_missed"
+
+
+class Label(StrEnum):
+    """What a judge says of a hypothesis, given a premise."""
+
+    SUPPORTED = "SUPPORTED"
+    NOT_SUPPORTED = "NOT_SUPPORTED"
+
+
+class NoLabel(StrEnum):
+    """Why a judge was asked and no label came of it; an event, never a verdict."""
+
+    UNPARSABLE = "unparsable"
+    REFUSED = "refused"
+    CUT_OFF = "cut_off"
+    TIMED_OUT = "timed_out"
+    FAILED = "failed"
+    TOO_LONG = "too_long"
+    NOT_LABELLED = "not_labelled"
+    NOT_RECORDED = "not_recorded"
+
+
+class Fate(StrEnum):
+    """What became of a proposition."""
+
+    RECOVERED = "recovered"
+    MISSED = "missed"
+    UNDECIDED = "undecided"
+
+
+class Kind(StrEnum):
+    """What a judgment was asked for."""
+
+    NO_SIGNALS = "recall_no_signals"
+    SCREEN = "recall_screen"
+    SIGNAL = "recall_signal"
+    SPAN = "precision_span"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal on its way to the verdict: the reason, and the sentence that says what to do."""
+
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval of an estimate, in the estimate's unit; an end that is None is open."""
+
+    low: Number | None
+    high: Number | None
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A long note of the corpus. Workspace and band are None where the corpus does not record them."""
+
+    id: str
+    workspace: str | None
+    band: str | None
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A short statement that was extracted from an entry.
+
+    `start` and `end` are the recorded span: 0-based character offsets into the entry, `end` exclusive. `span_fault`
+    says why what was recorded is not a span at all; all three are None where no span was recorded.
+    """
+
+    id: str
+    entry_id: str
+    content: str
+    start: int | None
+    end: int | None
+    span_fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """An annotator's atomic claim of an entry, and the quarter of the text (1 to 4) in which it stands."""
+
+    entry_id: str
+    quartile: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked: does the premise, one text or several, support the hypothesis?"""
+
+    entry_id: str
+    premise: str | tuple[str, ...]
+    hypothesis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the judge's words as they stood, or why there are none.
+
+    `tokens` are those of prompt and completion together, None where the judge does not count them.
+    """
+
+    raw: str | None
+    no_label: NoLabel | None
+    attempts: int
+    latency_s: float
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """A question, its answer and the label read from it; `label` and `no_label` exclude each other."""
+
+    key: str
+    question: Question
+    answer: Answer
+    label: Label | None
+    no_label: NoLabel | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate says of one claim, and on what evidence.
+
+    `advisory` says that the numbers were measured and do not bind. Numbers that may not be stated are None.
+    """
+
+    claim: str
+    outcome: Outcome
+    reason: Reason | None
+    detail: str
+    estimate: Number | None
+    numerator: int | None
+    denominator: int | None
+    interval: Interval | None
+    threshold: Fraction | None
+    advisory: bool

@@ -1,0 +1,1 @@
+"""Estimators: arrays in, numbers or intervals out."""

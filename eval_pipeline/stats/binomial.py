@@ -1,0 +1,25 @@
+"""Exact inference for a share of independent trials."""
+
+from scipy.stats import beta, binom
+
+from eval_pipeline.records import Interval
+
+
+def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
+    """Exact one-sided interval [low, 1] for a share; without a trial nothing is excluded, and low is 0.
+
+    Args:
+        successes: out of `trials`, an integer in 0..trials.
+        level: coverage, in (0, 1); the interval holds the true share at least that often.
+    Raises: ValueError: successes outside 0..trials.
+    Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
+    """
+    if not 0 <= successes <= trials:
+        raise ValueError(f"successes must lie in 0..{trials}, found {successes}")
+    low = float(beta.ppf(1 - level, successes, trials - successes + 1)) if successes else 0.0
+    return Interval(low, 1.0, level)
+
+
+def shortfall_p_value(successes: int, trials: int, share: float) -> float:
+    """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share."""
+    return float(binom.cdf(successes, trials, share))

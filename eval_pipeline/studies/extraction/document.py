@@ -1,0 +1,185 @@
+"""The verdict as a document: what is written to verdict.json, byte for byte the same for the same evidence."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from eval_pipeline.records import Interval, Number, Verdict
+from eval_pipeline.studies.extraction.bands import Band
+from eval_pipeline.studies.extraction.frame import State
+from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.recall import Group, RecallFindings
+from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
+from eval_pipeline.studies.extraction.verdict import Evidence
+
+_DECIMALS = 10  # more than any reader needs, and fewer than any two machines differ in
+
+
+def verdict_document(
+    claims: Sequence[Verdict], evidence: Evidence, bands: Sequence[Band], *, seal: str, plan_name: str, versions: dict[str, str]
+) -> dict[str, Any]:
+    """The document as plain values; None stands where there is no number."""
+    recall, uniformity, guard = (verdict.estimate is not None for verdict in claims)
+    return {
+        "study": "extraction",
+        "claims": [_claim(verdict) for verdict in claims],
+        "quartiles": [
+            {
+                "quartile": place,
+                "hits": group.hits,
+                "judged": group.judged,
+                "undecided": undecided,
+                **_estimate(group, stated=recall),
+            }
+            for place, (group, undecided) in enumerate(
+                zip(evidence.recall.by_quartile, _undecided(evidence), strict=True), 1
+            )
+        ],
+        "findings": {
+            "recall": _recall(evidence.recall, stated=recall),
+            "uniformity": _uniformity(evidence.uniformity, stated=uniformity),
+            "guard": _guard(evidence.guard, stated=guard),
+            "signals_per_entry": [
+                {
+                    "band": band.band,
+                    "entries": band.entries,
+                    "entries_with_signals": band.entries_with_signals,
+                    "signals": band.signals,
+                    "signals_per_entry": _number(band.signals_per_entry),
+                }
+                for band in bands
+            ],
+        },
+        "frame": _frame(evidence),
+        "judge": {
+            "kind": evidence.judged.kind,
+            "standing": evidence.judged.standing.value,
+            "fingerprint": evidence.judged.fingerprint,
+            "identity": dict(evidence.judged.judge),
+        },
+        "hashes": {"corpus": evidence.snapshot.hash, "fixture": evidence.fixture.hash, "plan": seal},
+        "plan": plan_name,
+        "versions": versions,
+    }
+
+
+def document_bytes(document: dict[str, Any]) -> bytes:
+    """The document as JSON text, indented, with a line end."""
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def _number(value: Number | None) -> float | None:
+    return None if value is None else round(float(value), _DECIMALS)
+
+
+def _ends(interval: Interval | None) -> list[float | None] | None:
+    return None if interval is None else [_number(interval.low), _number(interval.high)]
+
+
+def _claim(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "claim": verdict.claim,
+        "outcome": verdict.outcome.value,
+        "reason": verdict.reason.value if verdict.reason else None,
+        "detail": verdict.detail,
+        "estimate": _number(verdict.estimate),
+        "numerator": verdict.numerator,
+        "denominator": verdict.denominator,
+        "interval": _ends(verdict.interval),
+        "level": verdict.interval.level if verdict.interval else None,
+        "threshold": _number(verdict.threshold),
+        "advisory": verdict.advisory,
+    }
+
+
+def _estimate(group: Group, *, stated: bool) -> dict[str, Any]:
+    """The share and its interval, or nulls where the claim that they belong to is withheld."""
+    return {"estimate": _number(group.estimate) if stated else None, "interval": _ends(group.interval) if stated else None}
+
+
+def _group(group: Group, *, stated: bool) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "entries": group.entries,
+        "hits": group.hits,
+        "judged": group.judged,
+        "undecided": group.undecided,
+        **_estimate(group, stated=stated),
+    }
+
+
+def _undecided(evidence: Evidence) -> list[int]:
+    """Undecided propositions of each quartile, those of entries of which nothing was judged included."""
+    in_frame = [unit.quartile for unit in evidence.frame.units if unit.state is State.IN]
+    return [in_frame.count(place) - group.judged for place, group in enumerate(evidence.recall.by_quartile, 1)]
+
+
+def _recall(recall: RecallFindings, *, stated: bool) -> dict[str, Any]:
+    return {
+        "pooled": _group(recall.pooled, stated=stated),
+        "macro": _number(recall.macro) if stated else None,
+        "worst_case": _ends(recall.worst_case),
+        "degenerate": recall.degenerate,
+        "composition_only": recall.composition_only,
+        "by_workspace": [_group(group, stated=stated) for group in recall.by_workspace],
+        "by_band": [_group(group, stated=stated) for group in recall.by_band],
+        "by_density": [_group(group, stated=stated) for group in recall.by_density],
+    }
+
+
+def _contrast(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else {"estimate": _number(estimate.estimate), "interval": _ends(estimate.interval)}
+
+
+def _uniformity(found: UniformityFindings, *, stated: bool) -> dict[str, Any]:
+    return {
+        "first_less_last": _contrast(found.two_sided) if stated else None,
+        "upper_bound": _number(found.bound.interval.high) if found.bound and stated else None,
+        "slope_per_quartile": _contrast(found.slope) if stated else None,
+        "rows": found.rows,
+        "resamples": found.resamples,
+        "valid": found.valid,
+        "degenerate": found.degenerate,
+    }
+
+
+def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
+    return {
+        "status": found.status.value,
+        "signals": found.facts.signals if found.facts else None,
+        "spans": found.facts.spans if found.facts else None,
+        "faults": {fault.value: count for fault, count in found.facts.faults.items()} if found.facts else None,
+        "drawn": found.drawn,
+        "judged": found.judged,
+        "supported": found.supported,
+        "undecided": found.undecided,
+        "interval": _ends(found.interval) if stated else None,
+        "p_value": _number(found.p_value) if stated else None,
+        "reading": found.reading.value if found.reading and stated else None,
+    }
+
+
+def _frame(evidence: Evidence) -> dict[str, Any]:
+    frame, recall, left_out = evidence.frame, evidence.recall, evidence.snapshot.left_out
+    states = [unit.state for unit in frame.units]
+    return {
+        "entries": len(frame.entries),
+        "entries_absent": len(frame.absent_entries),
+        "entries_judged": recall.judged_entries,
+        "entries_undecided": len(recall.entries_undecided),
+        "entries_without_signals": recall.entries_without_signals,
+        "entries_dense": recall.dense_entries,
+        "entries_cut_signals": frame.entries_cut_signals,
+        "propositions": len(frame.units),
+        "propositions_in": states.count(State.IN),
+        "propositions_absent": states.count(State.ABSENT),
+        "propositions_over_budget": states.count(State.OVER_BUDGET),
+        "spans": len(frame.spans),
+        "calls_at_most": frame.calls_at_most,
+        "left_out": {
+            "deleted_entries": left_out.deleted_entries,
+            "deleted_signals": left_out.deleted_signals,
+            "orphan_signals": left_out.orphan_signals,
+            "blank_signals": left_out.blank_signals,
+        },
+    }

@@ -1,0 +1,113 @@
+"""The plan of the extraction study: every number and every rule that its verdict rests on."""
+
+from typing import Literal
+
+from eval_pipeline.gates import Comparison
+from eval_pipeline.plan import Count, Exact, Level, Plan, Section, Share
+from eval_pipeline.stats.bootstrap import Ranks
+
+AtMost = Literal["all"] | Count
+
+
+class Claims(Section):
+    """The thresholds."""
+
+    recall_at_least: Share
+    bound_at_most: Exact
+    precision_at_least: Share
+
+
+class Dense(Section):
+    """The rule on long entries; a plan without this table has no such rule."""
+
+    words: Count
+    share: Share
+    counted_on: Literal["judged", "fixture"]
+    share_of_entries: Literal["exact", "floor"]
+
+
+class Design(Section):
+    """What must have been judged before a verdict on recall or uniformity binds."""
+
+    entries: Count
+    entries_per_workspace: int
+    bands: int
+    entries_missing_at_most: Share
+    dense: Dense | None = None
+
+
+class BootstrapRule(Section):
+    """How the entries are drawn again, and which of the sorted draws bound an interval."""
+
+    resamples: Count
+    level: Level
+    one_sided_level: Level
+    valid_at_least: Share
+    ranks: Ranks
+
+
+class Judging(Section):
+    """How a proposition is judged, and what an answer that cannot be read means."""
+
+    prompt: str
+    signal_order: Literal["similarity", "key"]
+    signals_at_most: AtMost
+    unreadable_screen: Literal["ask_signals", "undecided"]
+    unreadable_signal: Literal["undecided", "not_supported"]
+
+
+class Budget(Section):
+    """How much may be judged, how that is drawn, and what a verdict on less than all is worth."""
+
+    entries: AtMost
+    propositions_per_entry: AtMost
+    calls: AtMost
+    draw: Literal["seeded", "first"]
+    when_cut: Literal["underpowered", "decides"]
+
+
+class Errors(Section):
+    """How much may stay undecided."""
+
+    counted_in: Literal["propositions", "calls"]
+    at_most: Share
+    recall_outcome: Literal["skip", "fail"]
+
+
+class Scoring(Section):
+    """What counts as judged, and how a share is compared with its threshold."""
+
+    absent_entries: Literal["left_out", "missed"]
+    undecided_entries: Literal["left_out", "drawn"]
+    comparison: Comparison
+
+
+class Guard(Section):
+    """The precision guard: how many spans, from which of them, and what a broken span means."""
+
+    spans: Count
+    draw: Literal["seeded", "first"]
+    judged_at_least: Count
+    level: Level
+    malformed_spans: Literal["fail", "left_out"]
+
+
+class Calibration(Section):
+    """What the pass of a judge is worth whose error rates were never measured."""
+
+    uncalibrated_pass: Literal["warn", "pass"]
+
+
+class ExtractionPlan(Plan):
+    """The whole plan."""
+
+    study: Literal["extraction"]
+    claims: Claims
+    design: Design
+    bootstrap: BootstrapRule
+    judging: Judging
+    budget: Budget
+    errors: Errors
+    scoring: Scoring
+    guard: Guard
+    calibration: Calibration

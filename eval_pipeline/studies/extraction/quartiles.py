@@ -1,0 +1,94 @@
+"""The entry-quartile table: for each entry and quarter of its text, what was recovered, judged and left undecided."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+
+# A proposition is recovered if one signal alone supports it. It is missed if its entry has no signals, if the screen
+# says no, or if each signal does. Otherwise it is undecided.
+_FATES = """
+    SELECT unit,
+           CASE WHEN bool_or(kind = 'recall_signal' AND label = 'SUPPORTED') THEN 'recovered'
+                WHEN bool_or(kind = 'recall_no_signals' OR (kind = 'recall_screen' AND label = 'NOT_SUPPORTED')) THEN 'missed'
+                WHEN bool_or(kind = 'recall_signal' AND no_label IS NOT NULL) AND $unreadable_signal = 'undecided'
+                    THEN 'undecided'
+                WHEN bool_or(kind = 'recall_signal') THEN 'missed'
+                ELSE 'undecided' END AS fate,
+           bool_or(kind = 'recall_screen' AND label = 'SUPPORTED') AS screened_in
+    FROM judgments WHERE unit IS NOT NULL GROUP BY unit
+"""
+
+_PROPOSITIONS = f"""
+    SELECT frame.id::BIGINT AS unit, entry_id, workspace, band, words, quartile, text AS proposition,
+           coalesce(fate, 'undecided') AS fate,
+           coalesce(fate = 'missed' AND screened_in, false) AS composition_only
+    FROM frame LEFT JOIN ({_FATES}) AS fates ON fates.unit = frame.id
+    WHERE frame.kind = 'proposition' AND frame.state = 'in'
+    ORDER BY frame.id
+"""
+
+_QUARTILES = """
+    SELECT entry_id, any_value(workspace) AS workspace, any_value(band) AS band, any_value(words) AS words,
+           q.quartile::BIGINT AS quartile,
+           count(*) FILTER (p.quartile = q.quartile AND fate = 'recovered') AS hits,
+           count(*) FILTER (p.quartile = q.quartile AND fate <> 'undecided') AS judged,
+           count(*) FILTER (p.quartile = q.quartile AND fate = 'undecided') AS undecided,
+           count(*) FILTER (p.quartile = q.quartile AND composition_only) AS composition_only
+    FROM propositions AS p CROSS JOIN (SELECT unnest([1, 2, 3, 4]) AS quartile) AS q
+    GROUP BY entry_id, q.quartile
+    ORDER BY entry_id, q.quartile
+"""
+
+
+def proposition_fates(frame: pa.Table, judgments: pa.Table, plan: ExtractionPlan) -> pa.Table:
+    """One row a proposition of the frame that was to be judged, with its fate.
+
+    `composition_only`: the signals support it together, and none of them alone; it counts as missed.
+    """
+    with duckdb.connect() as database:
+        database.register("frame", frame)
+        database.register("judgments", judgments)
+        rules = {"unreadable_signal": plan.judging.unreadable_signal}
+        return database.sql(_PROPOSITIONS, params=rules).to_arrow_table()
+
+
+def entry_quartiles(fates: pa.Table) -> pa.Table:
+    """Four rows an entry, one a quartile: hits, judged (recovered or missed), undecided, composition_only."""
+    with duckdb.connect() as database:
+        database.register("propositions", fates)
+        return database.sql(_QUARTILES).to_arrow_table()
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The table as arrays: one row an entry, in the order of the ids, and one column a quartile.
+
+    `entries_undecided` are those of which nothing could be judged; unless the plan draws them too, they have no row.
+    """
+
+    entries: tuple[dict[str, Any], ...]
+    hits: npt.NDArray[np.int64]
+    judged: npt.NDArray[np.int64]
+    undecided: npt.NDArray[np.int64]
+    entries_undecided: tuple[str, ...]
+
+
+def counts_of(quartiles: pa.Table, plan: ExtractionPlan) -> Counts:
+    """The arrays that the estimators take, with entry_id, workspace, band and words of each row."""
+    columns = [quartiles[name].to_numpy().astype(np.int64).reshape(-1, 4) for name in ("hits", "judged", "undecided")]
+    entries = quartiles.select(["entry_id", "workspace", "band", "words"]).to_pylist()[::4]
+    nothing = columns[1].sum(axis=1) == 0
+    kept = np.ones(len(entries), dtype=bool) if plan.scoring.undecided_entries == "drawn" else ~nothing
+    return Counts(
+        entries=tuple(entry for entry, keep in zip(entries, kept, strict=True) if keep),
+        hits=columns[0][kept],
+        judged=columns[1][kept],
+        undecided=columns[2][kept],
+        entries_undecided=tuple(entry["entry_id"] for entry, none in zip(entries, nothing, strict=True) if none),
+    )

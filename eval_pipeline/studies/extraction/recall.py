@@ -1,0 +1,158 @@
+"""Recall: the share of propositions that a single signal recovers, in all and by every part of the design."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewClusters
+from eval_pipeline.records import Interval
+from eval_pipeline.stats.bootstrap import ratio_contrast
+from eval_pipeline.studies.extraction.frame import Frame
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Recall within a part of the propositions; `interval` is None where too little was judged for one."""
+
+    name: str
+    entries: int
+    hits: int
+    judged: int
+    undecided: int
+    estimate: Fraction | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallFindings:
+    """Pooled recall with its interval, the range it could have, and where it is high and low.
+
+    `macro` is the mean of the entries' own recalls. `worst_case` holds the recall if everything undecided were missed,
+    and if it were recovered. `judged_entries` and `dense_entries` count what the design is held against.
+    """
+
+    pooled: Group
+    macro: Fraction | None
+    worst_case: Interval | None
+    degenerate: bool
+    composition_only: int
+    judged_entries: int
+    entries_undecided: tuple[str, ...]
+    entries_without_signals: int
+    dense_entries: int | None
+    by_quartile: tuple[Group, ...]
+    by_workspace: tuple[Group, ...]
+    by_band: tuple[Group, ...]
+    by_density: tuple[Group, ...]
+
+
+def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan: ExtractionPlan) -> RecallFindings:
+    """Recall of all that was judged."""
+    counts = counts_of(quartiles, plan)
+    every = np.ones(len(counts.entries), dtype=bool)
+    pooled = _group("all", counts, every, range(4), plan)
+    undecided = int(sum(quartiles["undecided"].to_pylist()))
+    frame_size = pooled.judged + undecided
+    dense = plan.design.dense
+    return RecallFindings(
+        pooled=pooled,
+        macro=_macro(counts),
+        worst_case=Interval(
+            Fraction(pooled.hits, frame_size), Fraction(pooled.hits + undecided, frame_size), level=1.0
+        )
+        if frame_size
+        else None,
+        degenerate=pooled.interval is not None and pooled.interval.low == pooled.interval.high,
+        composition_only=int(sum(quartiles["composition_only"].to_pylist())),
+        judged_entries=len(counts.entries),
+        entries_undecided=counts.entries_undecided,
+        entries_without_signals=_entries_without_signals(judgments),
+        dense_entries=_dense_entries(frame, counts, plan),
+        by_quartile=tuple(_group(f"quartile {q}", counts, every, [q - 1], plan) for q in range(1, 5)),
+        by_workspace=_groups(counts, [entry["workspace"] or "not recorded" for entry in counts.entries], plan),
+        by_band=_groups(counts, [entry["band"] or "not recorded" for entry in counts.entries], plan),
+        by_density=()
+        if dense is None
+        else _groups(
+            counts,
+            [f"{dense.words} words or more" if _is_dense(e["words"], dense.words) else f"under {dense.words} words" for e in counts.entries],
+            plan,
+        ),
+    )
+
+
+def _groups(counts: Counts, names: Sequence[str], plan: ExtractionPlan) -> tuple[Group, ...]:
+    labels = np.array(names, dtype=object)
+    return tuple(_group(name, counts, labels == name, range(4), plan) for name in sorted(set(names)))
+
+
+def _group(
+    name: str, counts: Counts, rows: npt.NDArray[np.bool_], columns: Iterable[int], plan: ExtractionPlan
+) -> Group:
+    chosen = list(columns)
+    hits, judged, undecided = (
+        table[rows][:, chosen].sum(axis=1) for table in (counts.hits, counts.judged, counts.undecided)
+    )
+    total = int(judged.sum())
+    return Group(
+        name=name,
+        entries=int((judged > 0).sum()),
+        hits=int(hits.sum()),
+        judged=total,
+        undecided=int(undecided.sum()),
+        estimate=Fraction(int(hits.sum()), total) if total else None,
+        interval=_interval(hits, judged, plan),
+    )
+
+
+def _interval(
+    hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan
+) -> Interval | None:
+    rule = plan.bootstrap
+    try:
+        return ratio_contrast(
+            hits[:, np.newaxis],
+            judged[:, np.newaxis],
+            [1],
+            level=rule.level,
+            tails="two",
+            resamples=rule.resamples,
+            valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+            ranks=rule.ranks,
+            rng=np.random.default_rng(plan.seed),
+        ).interval
+    except (TooFewClusters, RatioUndefined, ThinResamples):
+        return None
+
+
+def _macro(counts: Counts) -> Fraction | None:
+    """The mean over entries of each entry's recall, exactly; entries of which nothing was judged have none."""
+    judged = counts.judged.sum(axis=1)
+    shares = [Fraction(int(h), int(t)) for h, t in zip(counts.hits.sum(axis=1), judged, strict=True) if t]
+    return sum(shares, Fraction(0)) / len(shares) if shares else None
+
+
+def _entries_without_signals(judgments: pa.Table) -> int:
+    rows = zip(judgments["entry_id"].to_pylist(), judgments["kind"].to_pylist(), strict=True)
+    return len({entry_id for entry_id, kind in rows if kind == "recall_no_signals"})
+
+
+def _is_dense(words: int | None, at_least: int) -> bool:
+    return words is not None and words >= at_least
+
+
+def _dense_entries(frame: Frame, counts: Counts, plan: ExtractionPlan) -> int | None:
+    """How many entries are long, counted on what was judged or on all that the fixture names, as the plan says."""
+    dense = plan.design.dense
+    if dense is None:
+        return None
+    if dense.counted_on == "fixture":
+        return len({unit.entry_id for unit in frame.units if _is_dense(unit.words, dense.words)})
+    return sum(_is_dense(entry["words"], dense.words) for entry in counts.entries)

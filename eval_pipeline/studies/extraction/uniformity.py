@@ -1,0 +1,114 @@
+"""Positional uniformity: is recall lower at the end of the notes than at the beginning, and by how much at most?"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+
+from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
+from eval_pipeline.records import Interval, Reason, Refusal
+from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
+
+_FIRST_LESS_LAST = (1, 0, 0, -1)
+_SLOPE = (Fraction(-3, 10), Fraction(-1, 10), Fraction(1, 10), Fraction(3, 10))
+_BINS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A contrast of the quartiles' recalls with its interval."""
+
+    estimate: Fraction
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How the resampled differences lie: `counts[i]` of them between `edges[i]` and `edges[i + 1]`."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UniformityFindings:
+    """Recall in quartile 1 less recall in quartile 4, or why it cannot be bounded.
+
+    `bound` holds the one-sided upper bound, which decides; `two_sided` and `slope` (the change of recall from one
+    quartile to the next, by least squares over all four) stand beside it.
+    """
+
+    bound: Estimate | None
+    two_sided: Estimate | None
+    slope: Estimate | None
+    rows: int
+    resamples: int
+    valid: int | None
+    degenerate: bool
+    histogram: Histogram | None
+    refusal: Refusal | None
+
+
+def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> UniformityFindings:
+    """The bound, its two-sided companion and the trend over all quartiles."""
+    counts = counts_of(quartiles, plan)
+    rows, resamples = len(counts.entries), plan.bootstrap.resamples
+    try:
+        bound = _bootstrap(counts, _FIRST_LESS_LAST, "upper", plan)
+    except (TooFewClusters, RatioUndefined, ThinResamples) as refusal:
+        reason = Reason.UNDERPOWERED if isinstance(refusal, TooFewClusters) else Reason.THIN_QUARTILES
+        valid = refusal.valid if isinstance(refusal, ThinResamples) else None
+        return UniformityFindings(
+            None, None, None, rows, resamples, valid, False, None, Refusal(reason, _in_words(refusal))
+        )
+    return UniformityFindings(
+        bound=Estimate(bound.estimate, bound.interval),
+        two_sided=_estimate(counts, _FIRST_LESS_LAST, plan),
+        slope=_estimate(counts, _SLOPE, plan),
+        rows=rows,
+        resamples=resamples,
+        valid=bound.valid,
+        degenerate=bound.degenerate,
+        histogram=_histogram(bound),
+        refusal=None,
+    )
+
+
+def _bootstrap(counts: Counts, weights: tuple[Fraction | int, ...], tails: Tails, plan: ExtractionPlan) -> Bootstrap:
+    rule = plan.bootstrap
+    return ratio_contrast(
+        counts.hits,
+        counts.judged,
+        weights,
+        level=rule.level if tails == "two" else rule.one_sided_level,
+        tails=tails,
+        resamples=rule.resamples,
+        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+        ranks=rule.ranks,
+        rng=np.random.default_rng(plan.seed),
+    )
+
+
+def _estimate(counts: Counts, weights: tuple[Fraction | int, ...], plan: ExtractionPlan) -> Estimate | None:
+    try:
+        drawn = _bootstrap(counts, weights, "two", plan)
+    except (RatioUndefined, ThinResamples):
+        return None
+    return Estimate(drawn.estimate, drawn.interval)
+
+
+def _in_words(refusal: Refused) -> str:
+    if isinstance(refusal, TooFewClusters):
+        return "fewer than two entries were judged, and one entry says nothing of how entries differ; judge more entries"
+    if isinstance(refusal, RatioUndefined):
+        return "no proposition of quartile 1, or none of quartile 4, was judged; annotate propositions there"
+    return str(refusal)
+
+
+def _histogram(bound: Bootstrap) -> Histogram:
+    counts, edges = np.histogram(bound.draws, bins=_BINS if not bound.degenerate else 1)
+    return Histogram(tuple(round(float(edge), 6) for edge in edges), tuple(int(count) for count in counts))
