@@ -52,4 +52,6 @@ def write_atomically(path: Path, data: bytes) -> None:
                 os.unlink(file.name)
                 raise
     except OSError as error:
-        raise OutputRefused(f"{str(path)!r} cannot be written ({error.strerror}); make room, or name another folder") from None
+        raise OutputRefused(
+            f"{str(path)!r} cannot be written ({error.strerror}); make room, or name another folder"
+        ) from None

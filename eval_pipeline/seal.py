@@ -1,6 +1,6 @@
 """The seal of a plan: the hash of what was promised, and the refusal to go on when the promise has changed."""
 
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,7 +16,7 @@ def seal_of(plan: Plan) -> str:
     return content_hash(plan.model_dump(mode="json"))
 
 
-class SealedPlan(BaseModel, Generic[_Plan]):
+class SealedPlan(BaseModel):
     """A plan as plain values with the seal that was put on it; it gives the plan only while the seal holds."""
 
     model_config = ConfigDict(frozen=True)
@@ -37,6 +37,6 @@ class SealedPlan(BaseModel, Generic[_Plan]):
         return parse_plan(self.values, model, f"plan {self.values.get('name')!r}")
 
 
-def sealed(plan: _Plan) -> SealedPlan[_Plan]:
+def sealed(plan: Plan) -> SealedPlan:
     """The plan under its seal."""
     return SealedPlan(seal=seal_of(plan), values=plan.model_dump(mode="json"))

@@ -115,7 +115,9 @@ def _rows(
                     f"table {table}", [f"row {found(row[0])}: found a null, expected a value in each of key and text"]
                 )
             if row[0] in seen:
-                raise MalformedCorpus(f"table {table}", [f"field 'lookup_key': found {found(row[0])} twice, expected it once"])
+                raise MalformedCorpus(
+                    f"table {table}", [f"field 'lookup_key': found {found(row[0])} twice, expected it once"]
+                )
             seen.add(row[0])
             yield row
 

@@ -30,7 +30,9 @@ def restore(dump: Path, *, into: str, replace: bool, tools: Path | None) -> tupl
         with dump.open("rb") as file:
             custom = file.read(len(_CUSTOM)) == _CUSTOM
     except OSError as error:
-        raise RestoreFailed(f"dump {str(dump)!r} cannot be read ({error.strerror}); give a file that pg_dump wrote") from None
+        raise RestoreFailed(
+            f"dump {str(dump)!r} cannot be read ({error.strerror}); give a file that pg_dump wrote"
+        ) from None
     psql, pg_restore = _tool("psql", tools), _tool("pg_restore", tools) if custom else None
     tables = _tables(into)
     if tables and not replace:
@@ -50,7 +52,9 @@ def _tool(name: str, folder: Path | None) -> str:
     path = shutil.which(name, path=str(folder) if folder else None)
     if path is None:
         where = f"in {str(folder)!r}" if folder else "on the PATH"
-        raise RestoreFailed(f"{name} is not {where}; install the Postgres client tools, or name their folder with --tools")
+        raise RestoreFailed(
+            f"{name} is not {where}; install the Postgres client tools, or name their folder with --tools"
+        )
     return path
 
 
@@ -61,7 +65,9 @@ def _tables(dsn: str) -> tuple[str, ...]:
             return tuple(name for (name,) in rows)
     except psycopg.Error as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise CorpusUnreachable(f"database ({without_password(dsn)}) cannot be reached: {reason}; check that it runs") from None
+        raise CorpusUnreachable(
+            f"database ({without_password(dsn)}) cannot be reached: {reason}; check that it runs"
+        ) from None
 
 
 def _script(dump: Path, pg_restore: str | None) -> bytes:

@@ -45,7 +45,9 @@ class Snapshot:
         """The sha256 of all that a study can see of the corpus, wherever it came from; None if it was not read."""
         if self.refusal:
             return None
-        return content_hash({"entries": [asdict(e) for e in self.entries], "signals": [asdict(s) for s in self.signals]})
+        return content_hash(
+            {"entries": [asdict(e) for e in self.entries], "signals": [asdict(s) for s in self.signals]}
+        )
 
     @cached_property
     def signals_by_entry(self) -> dict[str, tuple[Signal, ...]]:
@@ -81,7 +83,9 @@ class Snapshot:
         refusal = rest["refusal"]
         return cls(
             entries=tuple(
-                Entry(row["id"], row["workspace"], row["band"], row["content"]) for row in rows if row["kind"] == "entry"
+                Entry(row["id"], row["workspace"], row["band"], row["content"])
+                for row in rows
+                if row["kind"] == "entry"
             ),
             signals=tuple(
                 Signal(row["id"], row["entry_id"], row["content"], row["start"], row["end"], row["span_fault"])

@@ -24,7 +24,12 @@ PROBE_TIMEOUT_S = 60.0
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 
-_FINAL_STATUS = {400: "refuses the request", 401: "refuses the key", 403: "forbids the model to this key", 404: "is not there"}
+_FINAL_STATUS = {
+    400: "refuses the request",
+    401: "refuses the key",
+    403: "forbids the model to this key",
+    404: "is not there",
+}
 _AGAIN_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _TOO_LONG = ("context_length_exceeded", "maximum context length", "context length", "too many tokens")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
@@ -103,7 +108,9 @@ class ChatJudge:
         """One small question; any answer that can be read as a completion will do."""
         answer = await self._ask(_PROBE, attempts=2, timeout_s=PROBE_TIMEOUT_S)
         if answer.no_label in (NoLabel.FAILED, NoLabel.TIMED_OUT):
-            raise JudgeDown(f"the judge at {self._endpoint.base_url} does not answer; start it, or correct the base URL")
+            raise JudgeDown(
+                f"the judge at {self._endpoint.base_url} does not answer; start it, or correct the base URL"
+            )
 
     async def answer(self, question: Question) -> Answer:
         """The model's words, or why there are none after the last attempt."""

@@ -5,9 +5,10 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -86,11 +87,15 @@ def read_journal(path: Path) -> Journal:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise MalformedJournal(f"journal {str(path)!r}", [f"cannot be read ({error.strerror}); name a journal"]) from None
+        raise MalformedJournal(
+            f"journal {str(path)!r}", [f"cannot be read ({error.strerror}); name a journal"]
+        ) from None
     whole = data[: data.rfind(b"\n") + 1]
     text = parse_lines(whole)
     records, unreadable = [], list(text.faults)
     for line in text.lines:
+        if "key" in line.fields and line.fields["key"] is None:
+            continue  # of a proposition that no judge was asked about, since its entry has no signals
         try:
             record = Record.model_validate(line.fields)
         except ValidationError as error:
@@ -99,7 +104,9 @@ def read_journal(path: Path) -> Journal:
         if record.key == _key(record):
             records.append(record)
         else:
-            unreadable.append(f"line {line.number}, field 'key': found a hash of something else, expected that of the line")
+            unreadable.append(
+                f"line {line.number}, field 'key': found a hash of something else, expected that of the line"
+            )
     return Journal(tuple(records), tuple(unreadable), torn=len(whole) < len(data))
 
 
@@ -120,17 +127,27 @@ def known_answers(files: Iterable[Path], judge: Mapping[str, Any]) -> dict[str, 
     }
 
 
+def _new_file(folder: Path, run: str) -> TextIO:
+    for number in count(1):
+        name = f"{run}.jsonl" if number == 1 else f"{run}-{number}.jsonl"
+        try:
+            return (folder / name).open("x", encoding="utf-8", newline="\n")
+        except FileExistsError:
+            continue
+    raise AssertionError("count() has no end")
+
+
 class JournalWriter:
     """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
 
-    Each line is flushed, so a killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a
+    The file is named after the run, with a number where the run was begun more than once. Each line is flushed, so a killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a
     killed machine loses no more than those.
     """
 
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        self._file = path.open("x", encoding="utf-8", newline="\n")
+    def __init__(self, folder: Path, run: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = _new_file(folder, run)
+        self.path = Path(self._file.name)
         self._unsynced = 0
         self._synced_at = time.monotonic()
 
@@ -150,7 +167,9 @@ class JournalWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._sync()
         self._file.close()
         if self.path.stat().st_size == 0:

@@ -165,7 +165,9 @@ def read_replay(path: Path) -> ReplayJudge:
     faults = [fault for journal in journals for fault in journal.unreadable]
     judges = {content_hash(record.judge): record for record in records}
     if len(judges) != 1:
-        faults.append(f"found the judgments of {len(judges)} judges, expected those of exactly one; name its journal alone")
+        faults.append(
+            f"found the judgments of {len(judges)} judges, expected those of exactly one; name its journal alone"
+        )
     if faults:
         raise MalformedJournal(what, faults)
     (first,) = judges.values()

@@ -34,9 +34,7 @@ class Bootstrap:
     draws: npt.NDArray[np.float64]
 
 
-def resampled_sums(
-    counts: npt.NDArray[np.int64], *, resamples: int, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def resampled_sums(counts: npt.NDArray[np.int64], *, resamples: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """The column sums of `resamples` sets of rows, each drawn with replacement and as large as `counts`.
 
     Row numbers come from the raw 64-bit stream of the generator, whose values NumPy guarantees for ever: the upper 32

@@ -18,13 +18,22 @@ class Band:
     signals_per_entry: Fraction
 
 
-def band_ledger(snapshot: Snapshot) -> tuple[Band, ...]:
-    """One line a band, in the order of their names."""
+@dataclass(frozen=True, slots=True)
+class BandLedger:
+    """The bands in the order of their names."""
+
+    bands: tuple[Band, ...]
+
+
+def band_ledger(snapshot: Snapshot) -> BandLedger:
+    """One line a band."""
     bands = {entry.id: entry.band or "not recorded" for entry in snapshot.entries}
     entries = Counter(bands.values())
     signals = Counter(bands[signal.entry_id] for signal in snapshot.signals)
     with_signals = Counter(bands[entry_id] for entry_id in snapshot.signals_by_entry)
-    return tuple(
-        Band(band, entries[band], with_signals[band], signals[band], Fraction(signals[band], entries[band]))
-        for band in sorted(entries)
+    return BandLedger(
+        tuple(
+            Band(band, entries[band], with_signals[band], signals[band], Fraction(signals[band], entries[band]))
+            for band in sorted(entries)
+        )
     )

@@ -1,11 +1,11 @@
 """The verdict as a document: what is written to verdict.json, byte for byte the same for the same evidence."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eval_pipeline.records import Interval, Number, Verdict
-from eval_pipeline.studies.extraction.bands import Band
+from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
 from eval_pipeline.studies.extraction.recall import Group, RecallFindings
@@ -16,7 +16,13 @@ _DECIMALS = 10  # more than any reader needs, and fewer than any two machines di
 
 
 def verdict_document(
-    claims: Sequence[Verdict], evidence: Evidence, bands: Sequence[Band], *, seal: str, plan_name: str, versions: dict[str, str]
+    claims: Sequence[Verdict],
+    evidence: Evidence,
+    ledger: BandLedger,
+    *,
+    seal: str,
+    plan_name: str,
+    versions: Mapping[str, str],
 ) -> dict[str, Any]:
     """The document as plain values; None stands where there is no number."""
     recall, uniformity, guard = (verdict.estimate is not None for verdict in claims)
@@ -47,7 +53,7 @@ def verdict_document(
                     "signals": band.signals,
                     "signals_per_entry": _number(band.signals_per_entry),
                 }
-                for band in bands
+                for band in ledger.bands
             ],
         },
         "frame": _frame(evidence),
@@ -59,7 +65,7 @@ def verdict_document(
         },
         "hashes": {"corpus": evidence.snapshot.hash, "fixture": evidence.fixture.hash, "plan": seal},
         "plan": plan_name,
-        "versions": versions,
+        "versions": dict(versions),
     }
 
 
@@ -94,7 +100,10 @@ def _claim(verdict: Verdict) -> dict[str, Any]:
 
 def _estimate(group: Group, *, stated: bool) -> dict[str, Any]:
     """The share and its interval, or nulls where the claim that they belong to is withheld."""
-    return {"estimate": _number(group.estimate) if stated else None, "interval": _ends(group.interval) if stated else None}
+    return {
+        "estimate": _number(group.estimate) if stated else None,
+        "interval": _ends(group.interval) if stated else None,
+    }
 
 
 def _group(group: Group, *, stated: bool) -> dict[str, Any]:

@@ -49,9 +49,17 @@ class Fixture:
         )
 
 
-def refused(reason: Reason, detail: str) -> Fixture:
-    """A fixture that could not be read, which says why."""
-    return Fixture((), Refusal(reason, detail))
+def pinned_fixture(path: Path | None) -> Fixture:
+    """The fixture of a file, or the one that says why it could not be read; None if no file was named."""
+    if path is None:
+        detail = "no propositions file was named; have the entries annotated, and name the file with --propositions"
+        return Fixture((), Refusal(Reason.FIXTURE_MISSING, detail))
+    try:
+        return read_fixture(path)
+    except FixtureMissing as refusal:
+        return Fixture((), Refusal(Reason.FIXTURE_MISSING, str(refusal)))
+    except MalformedFixture as refusal:
+        return Fixture((), Refusal(Reason.FIXTURE_MALFORMED, str(refusal)))
 
 
 def read_fixture(path: Path) -> Fixture:
@@ -92,7 +100,11 @@ def read_fixture(path: Path) -> Fixture:
 def _faults(line: Line) -> list[str]:
     at, fields = f"line {line.number}, field", line.fields
     faults = [f"{at} {name!r}: found nothing, expected a value" for name in _FIELDS if name not in fields]
-    faults += [f"{at} {name!r}: found an unknown field, expected only {', '.join(_FIELDS)}" for name in fields if name not in _FIELDS]
+    faults += [
+        f"{at} {name!r}: found an unknown field, expected only {', '.join(_FIELDS)}"
+        for name in fields
+        if name not in _FIELDS
+    ]
     entry_id = fields.get("entry_id", "")
     if "entry_id" in fields and not (isinstance(entry_id, str) and _ID.fullmatch(entry_id)):
         faults.append(f"{at} 'entry_id': found {found(entry_id)}, expected one or more of A-Z a-z 0-9 _ -")

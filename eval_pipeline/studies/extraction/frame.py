@@ -90,7 +90,13 @@ class Frame:
         """Propositions and spans as one table, whose metadata carries the counts."""
         rows = [{"kind": "proposition", **asdict(unit), "state": unit.state.value} for unit in self.units]
         rows += [
-            {"kind": "span", "entry_id": s.entry_id, "text": s.hypothesis, "signal_id": s.signal_id, "premise": s.premise}
+            {
+                "kind": "span",
+                "entry_id": s.entry_id,
+                "text": s.hypothesis,
+                "signal_id": s.signal_id,
+                "premise": s.premise,
+            }
             for s in self.spans
         ]
         rest = json.dumps({"entries_cut_signals": self.entries_cut_signals, "calls_at_most": self.calls_at_most})
@@ -156,7 +162,9 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     ]
     spans = _drawn_spans(sound_spans(snapshot), plan)
     units = _within_budget(units, snapshot, plan, calls_spent=len(spans))
-    tried = {unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in units if unit.state is State.IN}
+    tried = {
+        unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in units if unit.state is State.IN
+    }
     cap = plan.judging.signals_at_most
     return Frame(
         units=tuple(units),
@@ -171,9 +179,7 @@ def _placed(place: int, proposition: Proposition, entry: Entry | None, plan: Ext
         state = State.IN if plan.scoring.absent_entries == "missed" else State.ABSENT
         return Unit(place, proposition.entry_id, None, None, None, proposition.quartile, proposition.text, state)
     words = word_count(entry.content)
-    return Unit(
-        place, entry.id, entry.workspace, entry.band, words, proposition.quartile, proposition.text, State.IN
-    )
+    return Unit(place, entry.id, entry.workspace, entry.band, words, proposition.quartile, proposition.text, State.IN)
 
 
 def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
@@ -206,7 +212,8 @@ def _within_budget(units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, 
         entries += 1
         kept.update(unit.id for unit in drawn)
     return [
-        unit if unit.state is not State.IN or unit.id in kept else replace(unit, state=State.OVER_BUDGET) for unit in units
+        unit if unit.state is not State.IN or unit.id in kept else replace(unit, state=State.OVER_BUDGET)
+        for unit in units
     ]
 
 

@@ -1,8 +1,10 @@
 """The judging: every proposition against the signals of its entry, and every drawn signal against its span."""
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +13,9 @@ from eval_pipeline.canonical import text_hash
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.desk import Desk, work_through
+from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers
 from eval_pipeline.judge.lexical import similarity
+from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint
 from eval_pipeline.records import Judgment, Kind, Label, Question, Reason, Refusal, Signal
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
@@ -68,6 +72,11 @@ class Judged:
     fingerprint: str
     refusal: Refusal | None
 
+    def to_lines(self) -> bytes:
+        """The judgments as JSON Lines, which can be replayed: each names the judge and holds all that its key covers."""
+        lines = [_line(row, self) for row in self.rows]
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8")
+
     def to_table(self) -> pa.Table:
         """The judgments as a table, whose metadata names the judge."""
         about = {
@@ -94,6 +103,11 @@ class Judged:
             fingerprint=about["fingerprint"],
             refusal=Refusal(Reason(refusal[0]), refusal[1]) if refusal else None,
         )
+
+
+def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
+    premise = row["premise"] if row["kind"] == Kind.SCREEN else row["premise"][0]
+    return row | {"premise": premise, "judge": dict(judged.judge), "standing": judged.standing.value}
 
 
 async def judge_frame(
@@ -138,6 +152,29 @@ async def judge_frame(
         fingerprint=fingerprint(judge),
         refusal=Refusal(Reason.JUDGE_DOWN, str(ended_by)) if ended_by else None,
     )
+
+
+def judge_in_journal(
+    frame: Frame,
+    snapshot: Snapshot,
+    judge: Judge,
+    plan: ExtractionPlan,
+    *,
+    journals: Path,
+    run: str,
+    progress: Progress,
+) -> Judged:
+    """As `judge_frame`, with a journal of this run's own beside those of earlier runs with the same judge.
+
+    Args:
+        journals: the folder of all journals; each judge has a folder within it.
+        run: names the journal; no other run may have that name.
+    """
+    folder = journals / fingerprint(judge)[:16]
+    prompt = prompt_named(plan.judging.prompt)
+    with JournalWriter(folder, run) as journal:
+        desk = Desk(judge, prompt, known_answers(journal_files(folder), judge.identity), journal)
+        return asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
 
 
 def _needs_judge(task: Unit | GuardUnit, snapshot: Snapshot) -> bool:

@@ -45,6 +45,16 @@ _QUARTILES = """
     ORDER BY entry_id, q.quartile
 """
 
+_TOTALS = """
+    SELECT quartile, sum(hits)::BIGINT AS hits, sum(judged)::BIGINT AS judged, sum(undecided)::BIGINT AS undecided
+    FROM quartiles GROUP BY quartile ORDER BY quartile
+"""
+
+_BY_KIND = """
+    SELECT kind, coalesce(label, no_label, 'not asked') AS label, count(*) AS judgments
+    FROM judgments GROUP BY ALL ORDER BY ALL
+"""
+
 
 def proposition_fates(frame: pa.Table, judgments: pa.Table, plan: ExtractionPlan) -> pa.Table:
     """One row a proposition of the frame that was to be judged, with its fate.
@@ -63,6 +73,20 @@ def entry_quartiles(fates: pa.Table) -> pa.Table:
     with duckdb.connect() as database:
         database.register("propositions", fates)
         return database.sql(_QUARTILES).to_arrow_table()
+
+
+def totals(quartiles: pa.Table) -> list[dict[str, Any]]:
+    """The table summed over entries: one row a quartile."""
+    with duckdb.connect() as database:
+        database.register("quartiles", quartiles)
+        return database.sql(_TOTALS).to_arrow_table().to_pylist()
+
+
+def judgments_by_kind(judgments: pa.Table) -> list[dict[str, Any]]:
+    """How many judgments of each kind gave which label, or none."""
+    with duckdb.connect() as database:
+        database.register("judgments", judgments)
+        return database.sql(_BY_KIND).to_arrow_table().to_pylist()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,9 +64,7 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
     return RecallFindings(
         pooled=pooled,
         macro=_macro(counts),
-        worst_case=Interval(
-            Fraction(pooled.hits, frame_size), Fraction(pooled.hits + undecided, frame_size), level=1.0
-        )
+        worst_case=Interval(Fraction(pooled.hits, frame_size), Fraction(pooled.hits + undecided, frame_size), level=1.0)
         if frame_size
         else None,
         degenerate=pooled.interval is not None and pooled.interval.low == pooled.interval.high,
@@ -82,7 +80,10 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
         if dense is None
         else _groups(
             counts,
-            [f"{dense.words} words or more" if _is_dense(e["words"], dense.words) else f"under {dense.words} words" for e in counts.entries],
+            [
+                f"{dense.words} words or more" if _is_dense(e["words"], dense.words) else f"under {dense.words} words"
+                for e in counts.entries
+            ],
             plan,
         ),
     )
@@ -112,9 +113,7 @@ def _group(
     )
 
 
-def _interval(
-    hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan
-) -> Interval | None:
+def _interval(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Interval | None:
     rule = plan.bootstrap
     try:
         return ratio_contrast(

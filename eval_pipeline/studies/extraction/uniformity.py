@@ -103,7 +103,9 @@ def _estimate(counts: Counts, weights: tuple[Fraction | int, ...], plan: Extract
 
 def _in_words(refusal: Refused) -> str:
     if isinstance(refusal, TooFewClusters):
-        return "fewer than two entries were judged, and one entry says nothing of how entries differ; judge more entries"
+        return (
+            "fewer than two entries were judged, and one entry says nothing of how entries differ; judge more entries"
+        )
     if isinstance(refusal, RatioUndefined):
         return "no proposition of quartile 1, or none of quartile 4, was judged; annotate propositions there"
     return str(refusal)

@@ -18,7 +18,7 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import RecallFindings
 from eval_pipeline.studies.extraction.uniformity import UniformityFindings
 
-RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
+CLAIMS = RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,9 @@ def _obstacle(evidence: Evidence, plan: ExtractionPlan) -> _Obstacle | None:
     if corpus:
         return _Obstacle(Outcome.SKIP, corpus, advisory=False)
     if not evidence.snapshot.signals_by_entry:
-        return _skip(Reason.CORPUS_EMPTY, "the corpus holds no entry with a signal; restore it, or run the extraction first")
+        return _skip(
+            Reason.CORPUS_EMPTY, "the corpus holds no entry with a signal; restore it, or run the extraction first"
+        )
     if evidence.judged.refusal:
         return _Obstacle(Outcome.SKIP, evidence.judged.refusal, advisory=False)
     if fixture:
@@ -152,7 +154,9 @@ def _design_lacks(evidence: Evidence, plan: ExtractionPlan) -> list[str]:
         lacks.append(f"{recall.judged_entries} entries were judged and the plan asks for {design.entries}")
     for group in recall.by_workspace:
         if group.entries < design.entries_per_workspace:
-            lacks.append(f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}")
+            lacks.append(
+                f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}"
+            )
     if len(recall.by_band) < design.bands:
         lacks.append(f"{len(recall.by_band)} capture bands were judged and the plan asks for {design.bands}")
     if design.dense is not None and recall.dense_entries is not None:
@@ -184,7 +188,11 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         return _withheld(verdict, obstacle, obstacle.recall_outcome)
     assert pooled.estimate is not None  # an empty denominator is untrustworthy
     low = pooled.interval.low if pooled.interval else None
-    firm = "the interval lies above the bar" if low is not None and low >= threshold else "the interval does not lie above it"
+    firm = (
+        "the interval lies above the bar"
+        if low is not None and low >= threshold
+        else "the interval does not lie above it"
+    )
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
     said = f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and {firm}"
     return _decided(verdict, outcome, said, evidence, plan)
@@ -210,7 +218,9 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         return _withheld(verdict, _Obstacle(Outcome.SKIP, found.refusal, advisory=False), Outcome.SKIP)
     assert found.bound is not None and found.bound.interval.high is not None
     bound: Number = found.bound.interval.high
-    said = f"recall falls by at most {float(bound):.4f} from quartile 1 to quartile 4; the bar is {float(threshold):.2f}"
+    said = (
+        f"recall falls by at most {float(bound):.4f} from quartile 1 to quartile 4; the bar is {float(threshold):.2f}"
+    )
     if found.degenerate:
         said += "; all resamples agree, so the bound has no width and says less than it seems"
     return _decided(verdict, at_most(bound, threshold, plan.scoring.comparison), said, evidence, plan)
@@ -242,7 +252,10 @@ def _guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> _Obstacle | Non
     if evidence.snapshot.refusal:
         return _Obstacle(Outcome.SKIP, evidence.snapshot.refusal, advisory=False)
     if facts is None or facts.spans == 0:
-        return _skip(Reason.SPAN_PENDING, "no signal records the span it was taken from; have the extraction write provenance.span")
+        return _skip(
+            Reason.SPAN_PENDING,
+            "no signal records the span it was taken from; have the extraction write provenance.span",
+        )
     if evidence.judged.refusal:
         return _Obstacle(Outcome.SKIP, evidence.judged.refusal, advisory=False)
     if fixture and fixture.reason is not Reason.FIXTURE_MISSING:

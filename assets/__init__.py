@@ -1,0 +1,1 @@
+"""The wiring for Dagster: assets, checks and jobs around the library; no computation and no decision."""

@@ -1,0 +1,29 @@
+"""The definitions, with resources that a test or the command line may replace."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dagster as dg
+
+import assets.studies
+from assets.io_managers import EvidenceIOManager
+from assets.jobs import JOBS
+from assets.resources import home_folder, judge_endpoint
+from assets.resources import Home, StudyInputs
+
+
+def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
+    """The definitions of every study."""
+    resources: dict[str, Any] = {
+        "home": Home(path=str(home_folder())),
+        "inputs": StudyInputs(),
+        "endpoint": judge_endpoint(),
+        "io_manager": EvidenceIOManager(home=str(home_folder())),
+    }
+    return dg.Definitions(
+        assets=dg.load_assets_from_package_module(assets.studies),
+        asset_checks=dg.load_asset_checks_from_package_module(assets.studies),
+        jobs=JOBS,
+        resources=resources | dict(resource_overrides or {}),
+        executor=dg.in_process_executor,
+    )

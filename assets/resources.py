@@ -1,0 +1,86 @@
+"""What a run is given: where state lives, what is measured, and who judges."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from pydantic import Field
+
+from eval_pipeline.bundled import bundled
+from eval_pipeline.corpus.source import SAMPLE, folder_of
+from eval_pipeline.judge.chat import Endpoint
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def home_folder() -> Path:
+    """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the project."""
+    return Path(os.environ.get("EVAL_PIPELINE_HOME") or PROJECT / ".eval_pipeline").resolve()
+
+
+class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The folder of all state."""
+
+    path: str
+
+    @property
+    def journals(self) -> Path:
+        """Where every judgment is kept."""
+        return Path(self.path) / "journals"
+
+    def out(self, study: str) -> Path:
+        """Where the findings of a study go that was not told where."""
+        return Path(self.path) / "out" / study
+
+
+class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """What a run measures, as the command line takes it; each run may be given others in the launchpad."""
+
+    corpus: str = Field(default=SAMPLE, description="'sample', a folder, or a Postgres DSN (password in PGPASSWORD).")
+    propositions: str = Field(
+        default="", description="The annotators' file; '' takes propositions.jsonl of the folder."
+    )
+    judge: str = Field(default="lexical", description="lexical, labels:FILE, replay:JOURNAL or chat.")
+    plan: str = Field(default="", description="The plan; '' takes the one that comes with the study.")
+    out: str = Field(default="", description="Where the findings go; '' takes a folder under the home.")
+    persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
+
+    def plan_path(self, study: str) -> Path:
+        """The file of the plan."""
+        return Path(self.plan) if self.plan else bundled("plans") / f"{study}.toml"
+
+    @property
+    def propositions_path(self) -> Path | None:
+        """The annotators' file, or None where none was named and none stands beside the corpus."""
+        folder = folder_of(self.corpus)
+        if self.propositions:
+            return Path(self.propositions)
+        return folder / "propositions.jsonl" if folder else None
+
+
+class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The OpenAI-compatible endpoint of the judge `chat`."""
+
+    base_url: str = ""
+    model: str = ""
+    api_key: str = Field(default="", repr=False, json_schema_extra={"dagster__is_secret": True})
+    revision: str = ""
+    max_tokens: int = Field(default=8, ge=1)
+    in_flight: int = Field(default=16, ge=1)
+
+    def endpoint(self) -> Endpoint:
+        """The endpoint as the library takes it."""
+        return Endpoint(self.base_url, self.model, self.api_key, self.revision, self.max_tokens, self.in_flight)
+
+
+def judge_endpoint() -> JudgeEndpoint:
+    """The endpoint of the environment; a variable that is not set leaves its field as it is."""
+    fields: dict[str, Any] = {}
+    for field in ("base_url", "model", "api_key", "revision"):
+        if os.environ.get(variable := f"EVAL_PIPELINE_JUDGE_{field.upper()}"):
+            fields[field] = dg.EnvVar(variable)
+    for field in ("max_tokens", "in_flight"):
+        if os.environ.get(variable := f"EVAL_PIPELINE_JUDGE_{field.upper()}"):
+            fields[field] = dg.EnvVar.int(variable)
+    return JudgeEndpoint(**fields)

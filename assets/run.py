@@ -1,0 +1,57 @@
+"""A study's job in this process, in the history that the UI shows."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster import DagsterInstance
+from dagster._core.instance.ref import InstanceRef
+
+from assets.build import build_defs
+from assets.resources import PROJECT, home_folder
+from eval_pipeline.bundled import bundled
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRun:
+    """What a run came to: the verdict document, and the folder of its findings."""
+
+    document: dict[str, Any]
+    out: Path
+
+
+def dagster_home() -> Path:
+    """DAGSTER_HOME if it is set, or else a folder under the home, with the house's own instance configuration in it."""
+    if os.environ.get("DAGSTER_HOME"):
+        return Path(os.environ["DAGSTER_HOME"])
+    home = home_folder() / "dagster"
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "dagster.yaml").write_bytes(_configuration().read_bytes())
+    return home
+
+
+def _configuration() -> Path:
+    in_clone = PROJECT / "dagster.yaml"
+    return in_clone if in_clone.exists() else bundled("dagster.yaml")
+
+
+def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
+    """Runs the job of a study with these inputs; whatever an asset refuses is raised as it was raised there."""
+    home = dagster_home()
+    instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home)))
+    job = build_defs().resolve_job_def(study)
+    with instance:
+        result = job.execute_in_process(
+            run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET}, instance=instance
+        )
+        (report,) = (
+            event.materialization.metadata["report"].value
+            for event in result.get_asset_materialization_events()
+            if event.asset_key == dg.AssetKey(f"{study}_report")
+        )
+        return StudyRun(result.asset_value(f"{study}_verdict"), Path(report).parent)

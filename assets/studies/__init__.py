@@ -1,0 +1,1 @@
+"""One module a study: its assets and its checks."""

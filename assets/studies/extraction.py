@@ -1,0 +1,334 @@
+"""The extraction study as assets: from the pinned corpus to the verdict, its checks and its report."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+
+from assets.checks import materialized, refusal_check, to_check, to_meta
+from assets.progress import log_progress
+from assets.resources import Home, JudgeEndpoint, StudyInputs
+from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.corpus.source import pinned
+from eval_pipeline.errors import SealBroken
+from eval_pipeline.evidence import table_bytes, write_atomically
+from eval_pipeline.judge.prompt import prompt_named
+from eval_pipeline.judge.registry import judge_named
+from eval_pipeline.plan import read_plan
+from eval_pipeline.report import figures
+from eval_pipeline.report.extraction import ReportInput, as_html, as_markdown, bound_figure, quartile_figure
+from eval_pipeline.seal import SealedPlan, sealed
+from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
+from eval_pipeline.studies.extraction.document import document_bytes, verdict_document
+from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
+from eval_pipeline.studies.extraction.frame import Frame, State, frame_of
+from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
+from eval_pipeline.studies.extraction.losses import losses_by_entry
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.spans import writes_spans
+from eval_pipeline.studies.extraction.verdict import CLAIMS, Evidence, broken_seal, verdicts
+
+GROUP = "extraction"
+CODE = "1"  # raised when the meaning of an asset changes, not when its code does
+
+
+def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:
+    return sealed_plan.open(ExtractionPlan)
+
+
+@dg.asset(group_name=GROUP, kinds={"toml"}, code_version=CODE)
+def sealed_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
+    """The plan, under its seal, as it stood when the run began."""
+    plan = sealed(read_plan(inputs.plan_path(GROUP), ExtractionPlan))
+    about = {"plan": plan.values["name"], "version": plan.values["version"], "seal": plan.seal}
+    return materialized(plan, about | plan.values["claims"], version=plan.seal)
+
+
+@dg.asset_check(asset=sealed_plan, blocking=True, name="seal_holds")
+def seal_holds(sealed_plan: SealedPlan) -> dg.AssetCheckResult:
+    """The plan hashes to its seal; nothing is judged under one that does not."""
+    try:
+        sealed_plan.open(ExtractionPlan)
+    except SealBroken as broken:
+        return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"seal": sealed_plan.seal})
+    return dg.AssetCheckResult(passed=True, metadata={"seal": sealed_plan.seal})
+
+
+@dg.asset(group_name=GROUP, kinds={"postgres", "parquet"}, code_version=CODE)
+def corpus(inputs: StudyInputs) -> dg.MaterializeResult[Snapshot]:
+    """The entries and signals, read once from where they live; nothing downstream touches the source again."""
+    snapshot = pinned(inputs.corpus)
+    refusal = snapshot.refusal
+    return materialized(
+        snapshot,
+        {
+            "source": snapshot.source,
+            "entries": len(snapshot.entries),
+            "entries_with_signals": len(snapshot.signals_by_entry),
+            "signals": len(snapshot.signals),
+            "deleted_entries": snapshot.left_out.deleted_entries,
+            "deleted_signals": snapshot.left_out.deleted_signals,
+            "orphan_signals": snapshot.left_out.orphan_signals,
+            "blank_signals": snapshot.left_out.blank_signals,
+            "corpus_hash": snapshot.hash,
+            "refusal": refusal and refusal.detail,
+        },
+        version=snapshot.hash,
+    )
+
+
+@dg.asset_check(asset=corpus, name="corpus_is_readable")
+def corpus_is_readable(corpus: Snapshot) -> dg.AssetCheckResult:
+    """The corpus was reached, and is whole."""
+    return refusal_check(corpus.refusal)
+
+
+@dg.asset(group_name=GROUP, kinds={"json", "parquet"}, code_version=CODE)
+def proposition_fixture(inputs: StudyInputs) -> dg.MaterializeResult[Fixture]:
+    """The annotators' propositions, validated line by line and hashed."""
+    fixture = pinned_fixture(inputs.propositions_path)
+    refusal = fixture.refusal
+    return materialized(
+        fixture,
+        {
+            "propositions": len(fixture.propositions),
+            "entries": len({proposition.entry_id for proposition in fixture.propositions}),
+            "fixture_hash": fixture.hash,
+            "refusal": refusal and refusal.detail,
+        },
+        version=fixture.hash,
+    )
+
+
+@dg.asset_check(asset=proposition_fixture, name="fixture_is_valid")
+def fixture_is_valid(proposition_fixture: Fixture) -> dg.AssetCheckResult:
+    """Every line of the annotators' file keeps its format."""
+    return refusal_check(proposition_fixture.refusal)
+
+
+@dg.asset(group_name=GROUP, kinds={"parquet"}, code_version=CODE)
+def frame(corpus: Snapshot, proposition_fixture: Fixture, sealed_plan: SealedPlan) -> dg.MaterializeResult[Frame]:
+    """The propositions and spans that will be judged, fixed before the first call."""
+    drawn = frame_of(corpus, proposition_fixture, _plan(sealed_plan))
+    states = [unit.state for unit in drawn.units]
+    return materialized(
+        drawn,
+        {
+            "propositions": states.count(State.IN),
+            "absent": states.count(State.ABSENT),
+            "over_budget": states.count(State.OVER_BUDGET),
+            "entries": len(drawn.entries),
+            "spans": len(drawn.spans),
+            "calls_at_most": drawn.calls_at_most,
+        },
+    )
+
+
+@dg.asset(group_name=GROUP, kinds={"llm", "parquet"}, code_version=CODE)
+def nli_judgments(
+    context: dg.AssetExecutionContext,
+    frame: Frame,
+    corpus: Snapshot,
+    sealed_plan: SealedPlan,
+    inputs: StudyInputs,
+    endpoint: JudgeEndpoint,
+    home: Home,
+) -> dg.MaterializeResult[Judged]:
+    """Every judgment that the frame asks for: propositions against signals, signals against their spans."""
+    plan = _plan(sealed_plan)
+    judge = judge_named(inputs.judge, prompt_named(plan.judging.prompt), endpoint.endpoint())
+    judged = judge_in_journal(
+        frame, corpus, judge, plan, journals=home.journals, run=context.run_id, progress=log_progress("judged")
+    )
+    table = judged.to_table()
+    return materialized(
+        judged,
+        {
+            "judge": judged.kind,
+            "standing": judged.standing,
+            "fingerprint": judged.fingerprint,
+            "judgments": table.num_rows,
+            "without_label": table.num_rows - table["label"].null_count,
+            "refusal": judged.refusal and judged.refusal.detail,
+            "by_kind": quartiles.judgments_by_kind(table),
+        },
+    )
+
+
+@dg.asset(group_name=GROUP, kinds={"duckdb", "parquet"}, code_version=CODE)
+def entry_quartiles(
+    frame: pa.Table, nli_judgments: pa.Table, sealed_plan: SealedPlan
+) -> dg.MaterializeResult[pa.Table]:
+    """For each entry and quarter of its text: recovered, judged, undecided."""
+    fates = quartiles.proposition_fates(frame, nli_judgments, _plan(sealed_plan))
+    table = quartiles.entry_quartiles(fates)
+    return materialized(table, {"dagster/row_count": table.num_rows, "by_quartile": quartiles.totals(table)})
+
+
+@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE)
+def recall_estimate(
+    frame: Frame, entry_quartiles: pa.Table, nli_judgments: pa.Table, sealed_plan: SealedPlan
+) -> dg.MaterializeResult[recall.RecallFindings]:
+    """Pooled recall with its interval, macro recall, and recall by workspace, band, quartile and density."""
+    found = recall.recall_findings(frame, entry_quartiles, nli_judgments, _plan(sealed_plan))
+    pooled = found.pooled
+    return materialized(
+        found,
+        {
+            "recall": pooled.estimate,
+            "low": pooled.interval and pooled.interval.low,
+            "high": pooled.interval and pooled.interval.high,
+            "hits": pooled.hits,
+            "judged": pooled.judged,
+            "macro": found.macro,
+            "composition_only": found.composition_only,
+        },
+    )
+
+
+@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE)
+def uniformity_bound(
+    entry_quartiles: pa.Table, sealed_plan: SealedPlan
+) -> dg.MaterializeResult[uniformity.UniformityFindings]:
+    """The one-sided bound on recall in quartile 1 less recall in quartile 4, from whole entries drawn again."""
+    found = uniformity.uniformity_findings(entry_quartiles, _plan(sealed_plan))
+    return materialized(
+        found,
+        {
+            "difference": found.bound and found.bound.estimate,
+            "bound": found.bound and found.bound.interval.high,
+            "slope": found.slope and found.slope.estimate,
+            "valid": found.valid,
+            "resamples": found.resamples,
+            "refusal": found.refusal and found.refusal.detail,
+        },
+    )
+
+
+@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE)
+def precision_guard(
+    corpus: Snapshot,
+    frame: Frame,
+    nli_judgments: pa.Table,
+    sealed_plan: SealedPlan,
+    inputs: StudyInputs,
+) -> dg.MaterializeResult[guard.GuardFindings]:
+    """The share of signals that follow from the span recorded for them, with its exact bound."""
+    writes = bool(inputs.persist_code) and writes_spans(Path(inputs.persist_code))
+    found = guard.guard_findings(corpus, frame, nli_judgments, _plan(sealed_plan), code_writes_spans=writes)
+    return materialized(
+        found,
+        {
+            "status": found.status,
+            "spans": found.facts and found.facts.spans,
+            "broken_spans": found.facts and sum(found.facts.faults.values()),
+            "judged": found.judged,
+            "supported": found.supported,
+            "low": found.interval and found.interval.low,
+            "reading": found.reading,
+        },
+    )
+
+
+@dg.asset(group_name=GROUP, kinds={"python"}, code_version=CODE)
+def band_ledger(corpus: Snapshot) -> dg.MaterializeResult[bands.BandLedger]:
+    """Signals per entry by capture band: what a redesign of the extraction would change the cost of."""
+    ledger = bands.band_ledger(corpus)
+    return materialized(ledger, {"bands": [asdict(band) for band in ledger.bands]})
+
+
+@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
+def extraction_verdict(
+    corpus: Snapshot,
+    proposition_fixture: Fixture,
+    frame: Frame,
+    nli_judgments: Judged,
+    recall_estimate: recall.RecallFindings,
+    uniformity_bound: uniformity.UniformityFindings,
+    precision_guard: guard.GuardFindings,
+    band_ledger: bands.BandLedger,
+    sealed_plan: SealedPlan,
+) -> dg.MaterializeResult[dict[str, Any]]:
+    """The verdict on each claim, with its reason, its numbers and what they rest on."""
+    evidence = Evidence(
+        corpus, proposition_fixture, frame, nli_judgments, recall_estimate, uniformity_bound, precision_guard
+    )
+    try:
+        decided = verdicts(evidence, _plan(sealed_plan))
+    except SealBroken as broken:
+        decided = broken_seal(broken)
+    document = verdict_document(
+        decided,
+        evidence,
+        band_ledger,
+        seal=sealed_plan.seal,
+        plan_name=sealed_plan.values["name"],
+        versions=_versions(),
+    )
+    plot = quartile_figure(document, figures.PAPER)
+    metadata = {
+        "claims": [{name: claim[name] for name in _SHOWN} for claim in document["claims"]],
+        "recall_by_quartile": plot and dg.MetadataValue.md(figures.as_markdown(plot, label="Recall by quartile")),
+    }
+    return materialized(document, metadata)
+
+
+@dg.multi_asset_check(specs=[dg.AssetCheckSpec(claim, asset="extraction_verdict") for claim in CLAIMS])
+def claims(extraction_verdict: dict[str, Any]) -> Iterator[dg.AssetCheckResult]:
+    """The verdict on each claim: only a pass is passed, and only a fail is an error."""
+    for claim in extraction_verdict["claims"]:
+        yield to_check(claim, asset="extraction_verdict")
+
+
+_SHOWN = ("claim", "outcome", "reason", "estimate", "threshold", "advisory", "detail")
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("eval-pipeline", "numpy", "scipy", "duckdb", "pyarrow")}
+
+
+@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE)
+def extraction_report(
+    extraction_verdict: dict[str, Any],
+    corpus: Snapshot,
+    frame: pa.Table,
+    nli_judgments: Judged,
+    entry_quartiles: pa.Table,
+    uniformity_bound: uniformity.UniformityFindings,
+    precision_guard: guard.GuardFindings,
+    sealed_plan: SealedPlan,
+    inputs: StudyInputs,
+    home: Home,
+) -> dg.MaterializeResult[None]:
+    """The findings as files: verdict.json, report.html, report.md, judgments.jsonl, entry_quartiles.parquet."""
+    fates = quartiles.proposition_fates(frame, nli_judgments.to_table(), _plan(sealed_plan))
+    report = ReportInput(
+        document=extraction_verdict,
+        source=corpus.source,
+        histogram=uniformity_bound.histogram,
+        losses=losses_by_entry(fates, corpus),
+        inventions=precision_guard.inventions,
+    )
+    out = Path(inputs.out) if inputs.out else home.out(GROUP)
+    files = {
+        "judgments.jsonl": nli_judgments.to_lines(),
+        "entry_quartiles.parquet": table_bytes(entry_quartiles),
+        "report.md": as_markdown(report).encode(),
+        "report.html": as_html(report).encode(),
+        "verdict.json": document_bytes(extraction_verdict),
+    }
+    for name, data in files.items():
+        write_atomically(out / name, data)
+    plot = bound_figure(extraction_verdict, uniformity_bound.histogram, figures.PAPER)
+    return dg.MaterializeResult(
+        metadata=to_meta(
+            {
+                "report": dg.MetadataValue.path(str(out / "report.html")),
+                "bound": plot and dg.MetadataValue.md(figures.as_markdown(plot, label="Distribution of the bound")),
+            }
+        )
+    )

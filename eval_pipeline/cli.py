@@ -1,0 +1,199 @@
+"""The command line: runs a study in process, prints its verdict, and exits with what it says."""
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from assets.run import dagster_home, run_study
+from eval_pipeline.bundled import bundled
+from eval_pipeline.corpus.postgres import is_dsn, password_of, without_password
+from eval_pipeline.corpus.restore import restore as restore_dump
+from eval_pipeline.corpus.source import SAMPLE
+from eval_pipeline.errors import Refused
+from eval_pipeline.plan import read_plan
+from eval_pipeline.records import Outcome, Reason
+from eval_pipeline.seal import seal_of
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+
+BROKEN, FAILED, SKIPPED = 1, 2, 3
+_BROKEN_INPUT = frozenset(
+    {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
+)
+_COLOURS = {Outcome.PASS: "green", Outcome.WARN: "yellow", Outcome.FAIL: "red", Outcome.SKIP: "bright_black"}
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to its verdict.")
+app.add_typer(run, name="run")
+
+
+@app.callback()
+def _house() -> None:
+    """Evaluations of LLM extraction and of LLM judges, whose verdicts can be defended."""
+
+
+@run.command(
+    epilog="Example: eval-pipeline run extraction --corpus exports/ --propositions annotated.jsonl --judge chat --out findings/"
+)
+def extraction(
+    corpus: Annotated[str, typer.Option(help="A folder, a Postgres DSN, or 'sample'.")] = SAMPLE,
+    propositions: Annotated[
+        Path | None, typer.Option(help="The annotators' file; else propositions.jsonl beside the corpus.")
+    ] = None,
+    judge: Annotated[str, typer.Option(help="lexical, labels:FILE, replay:JOURNAL or chat.")] = "lexical",
+    plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+    persist_code: Annotated[
+        Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
+    ] = None,
+) -> None:
+    """Extraction completeness: recall, positional uniformity and precision of extracted signals.
+
+    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is skipped.
+    """
+    for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
+        if path is not None and not path.is_file():
+            raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
+    inputs = {
+        "corpus": _safe_corpus(corpus),
+        "propositions": _absolute(propositions),
+        "judge": _with_absolute_file(judge),
+        "plan": _absolute(plan),
+        "out": _absolute(out),
+        "persist_code": _absolute(persist_code),
+    }
+    with _progress_shown():
+        done = run_study("extraction", inputs)
+    _refuse_broken_input(done.document)
+    _print_verdict(done.document, done.out)
+    sys.exit(_exit_status(done.document))
+
+
+@app.command(epilog="Example: eval-pipeline restore backup.dump --into postgresql://me@localhost/corpus")
+def restore(
+    dump: Annotated[Path, typer.Argument(help="What pg_dump wrote, plain or in its custom format.")],
+    into: Annotated[str, typer.Option(help="The DSN of the database.")],
+    replace: Annotated[bool, typer.Option(help="Drop what is in the database first.")] = False,
+    tools: Annotated[Path | None, typer.Option(help="The folder of psql and pg_restore; else the PATH.")] = None,
+) -> None:
+    """Restore a dump of a corpus into an empty database, in one transaction."""
+    tables = restore_dump(dump, into=into, replace=replace, tools=tools)
+    typer.echo(f"restored into ({without_password(into)}): {', '.join(tables) or 'no tables'}")
+
+
+@app.command(epilog="Example: eval-pipeline plan data/plans/extraction.toml")
+def plan(
+    file: Annotated[Path | None, typer.Argument(help="A plan; else the one that comes with the study.")] = None,
+) -> None:
+    """Check a plan, and print the seal that it would be run under."""
+    path = file or bundled("plans") / "extraction.toml"
+    checked = read_plan(path, ExtractionPlan)
+    typer.echo(f"{checked.name} version {checked.version}: {seal_of(checked)}")
+
+
+@app.command(epilog="Example: eval-pipeline ui --port 3000")
+def ui(
+    port: Annotated[int, typer.Option(help="The port of the web server.", min=1, max=65535)] = 3000,
+    host: Annotated[str, typer.Option(help="The address it listens on.")] = "127.0.0.1",
+) -> None:
+    """Open Dagster on this machine, with the runs of the command line in its history."""
+    environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", "-m", "assets.definitions"]
+    typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(subprocess.run([*command, "-h", host, "-p", str(port)], env=environment, check=False).returncode)
+
+
+def main() -> None:
+    """Runs a command; whatever it refuses is one sentence on stderr, and exit status 1."""
+    try:
+        app(standalone_mode=False)
+    except Refused as refusal:
+        _complain(str(refusal))
+    except typer.TyperException as error:
+        _complain(f"{error}; see --help")
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted; what was judged is kept, and the same command goes on from there")
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"eval-pipeline: {' '.join(sentence.split())}\n")
+    sys.exit(BROKEN)
+
+
+def _absolute(path: Path | None) -> str:
+    return str(path.resolve()) if path else ""
+
+
+def _with_absolute_file(judge: str) -> str:
+    kind, colon, argument = judge.partition(":")
+    return f"{kind}:{Path(argument).resolve()}" if colon and argument else judge
+
+
+def _safe_corpus(corpus: str) -> str:
+    """The corpus as the run's configuration may hold it: a password goes to libpq's own variable instead."""
+    if not is_dsn(corpus):
+        return corpus if corpus == SAMPLE else str(Path(corpus).resolve())
+    if password := password_of(corpus):
+        os.environ["PGPASSWORD"] = password
+    return without_password(corpus)
+
+
+@contextlib.contextmanager
+def _progress_shown() -> Iterator[None]:
+    """What long steps say of their progress, on stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("eval_pipeline")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def _print_verdict(document: dict[str, Any], out: Path) -> None:
+    table = Table(
+        "claim", "outcome", "estimate", "interval", "bar", "reason", title=f"{document['study']} ({document['plan']})"
+    )
+    for claim in document["claims"]:
+        outcome = Outcome(claim["outcome"])
+        table.add_row(
+            claim["claim"],
+            f"[{_COLOURS[outcome]}]{outcome}[/]",
+            _shown(claim["estimate"]),
+            " to ".join(_shown(end) for end in claim["interval"]) if claim["interval"] else "withheld",
+            _shown(claim["threshold"]),
+            (claim["reason"] or "") + (" (advisory)" if claim["advisory"] else ""),
+        )
+    console = Console()
+    console.print(table)
+    for claim in document["claims"]:
+        console.print(f"{claim['claim']}: {claim['detail']}", markup=False, highlight=False, soft_wrap=True)
+    typer.echo(f"report: {out / 'report.html'}")
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _exit_status(document: dict[str, Any]) -> int:
+    outcomes = {Outcome(claim["outcome"]) for claim in document["claims"]}
+    if Outcome.FAIL in outcomes:
+        return FAILED
+    return SKIPPED if Outcome.SKIP in outcomes else 0
+
+
+def _refuse_broken_input(document: dict[str, Any]) -> None:
+    """Input that could not be read is no finding: the command is broken, and the sentence says where."""
+    for claim in document["claims"]:
+        if claim["reason"] in _BROKEN_INPUT:
+            raise Refused(claim["detail"])

@@ -1,0 +1,35 @@
+"""A judge by its name, as the command line and the launchpad give it: KIND or KIND:ARG."""
+
+from pathlib import Path
+
+from eval_pipeline.errors import JudgeUnknown
+from eval_pipeline.judge.chat import ChatJudge, Endpoint
+from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
+from eval_pipeline.judge.prompt import Prompt
+from eval_pipeline.judge.protocol import Judge
+
+KINDS = "lexical, labels:FILE, replay:JOURNAL, chat"
+
+
+def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
+    """The judge, ready to be asked.
+
+    Raises:
+        JudgeUnknown: no such kind, a file that the kind needs was not named, or the endpoint of `chat` is not configured.
+        MalformedLabels, MalformedJournal: the file that was named cannot be used.
+    """
+    kind, _, argument = name.partition(":")
+    if kind == "lexical" and not argument:
+        return LexicalJudge()
+    if kind in ("labels", "replay"):
+        if not argument:
+            raise JudgeUnknown(f"judge {name!r} names no file; write {kind}:FILE")
+        return read_labels(Path(argument)) if kind == "labels" else read_replay(Path(argument))
+    if kind == "chat" and not argument:
+        missing = [
+            f"EVAL_PIPELINE_JUDGE_{field.upper()}" for field in ("base_url", "model") if not getattr(endpoint, field)
+        ]
+        if missing:
+            raise JudgeUnknown(f"judge 'chat' is not configured; set {' and '.join(missing)}")
+        return ChatJudge(endpoint, prompt)
+    raise JudgeUnknown(f"judge {name!r} is unknown; expected one of {KINDS}")

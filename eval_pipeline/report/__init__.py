@@ -1,0 +1,1 @@
+"""The report: findings as pages that a person reads; it computes nothing."""

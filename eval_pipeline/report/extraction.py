@@ -1,0 +1,140 @@
+"""The report of the extraction study: the verdict first, with its reason in words; then what it rests on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from eval_pipeline.report import figures
+from eval_pipeline.report.figures import PAGE, Dot, Palette
+from eval_pipeline.studies.extraction.guard import Invention
+from eval_pipeline.studies.extraction.losses import EntryLosses
+from eval_pipeline.studies.extraction.uniformity import Histogram
+
+CLAIM_NAMES = {
+    "pooled_recall": "Pooled recall",
+    "positional_uniformity": "Positional uniformity",
+    "precision_guard": "Precision guard",
+}
+REASON_WORDS = {
+    "fixture_missing": "There are no annotated propositions to measure against.",
+    "fixture_malformed": "The propositions file breaks its format.",
+    "fixture_drift": "The propositions were written for another corpus.",
+    "corpus_unreachable": "The corpus could not be reached.",
+    "corpus_incomplete": "One half of the corpus is missing.",
+    "corpus_malformed": "The corpus breaks its format.",
+    "corpus_empty": "The corpus holds nothing to measure.",
+    "judge_down": "The judge could not be asked.",
+    "untrustworthy": "Too many questions to the judge gave no label.",
+    "underpowered": "Too little was judged to decide.",
+    "thin_quartiles": "Too few propositions stand at one end of the notes.",
+    "span_pending": "The signals do not record where they come from.",
+    "span_malformed": "Recorded spans do not fit the text.",
+    "seal_broken": "The plan is not the one that was sealed.",
+    "uncalibrated": "The bar is met; the judge's own errors were never measured.",
+    "threshold_missed": "The bar is missed.",
+}
+ENTRIES_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInput:
+    """All that the report shows: the verdict document, and the texts behind its numbers."""
+
+    document: dict[str, Any]
+    source: str
+    histogram: Histogram | None
+    losses: Sequence[EntryLosses]
+    inventions: Sequence[Invention]
+
+
+def as_html(report: ReportInput) -> str:
+    """One page that needs nothing beside it: no script, no font, no network."""
+    return _render("extraction.html.jinja", report, quartiles=_svg_quartiles(report), bound=_svg_bound(report))
+
+
+def as_markdown(report: ReportInput) -> str:
+    """The same, as Markdown."""
+    return _render("extraction.md.jinja", report)
+
+
+def quartile_figure(document: dict[str, Any], palette: Palette) -> Figure | None:
+    """Recall by quartile with its intervals; None where the claim on recall withholds its numbers."""
+    values = [
+        Dot(f"quartile {row['quartile']}", row["estimate"], tuple(row["interval"]) if row["interval"] else None)
+        for row in document["quartiles"]
+        if row["estimate"] is not None
+    ]
+    threshold = document["claims"][0]["threshold"]
+    return figures.dots(values, bar=threshold, bar_label=f"bar {threshold:g}", palette=palette) if values else None
+
+
+def bound_figure(document: dict[str, Any], histogram: Histogram | None, palette: Palette) -> Figure | None:
+    """How the resampled differences lie about the bound; None where that claim withholds its numbers."""
+    claim = document["claims"][1]
+    if histogram is None or claim["interval"] is None:
+        return None
+    return figures.histogram(
+        histogram.edges,
+        histogram.counts,
+        bar=claim["threshold"],
+        bar_label=f"bar {claim['threshold']:g}",
+        bound=claim["interval"][1],
+        palette=palette,
+    )
+
+
+def _svg_quartiles(report: ReportInput) -> Markup | None:
+    figure = quartile_figure(report.document, PAGE)
+    return Markup(figures.as_svg(figure, label="Recall by quartile of the text")) if figure else None  # noqa: S704
+
+
+def _svg_bound(report: ReportInput) -> Markup | None:
+    figure = bound_figure(report.document, report.histogram, PAGE)
+    return Markup(figures.as_svg(figure, label="Distribution of the loss over resamples")) if figure else None  # noqa: S704
+
+
+def _render(template: str, report: ReportInput, **figures_of_page: Markup | None) -> str:
+    environment = Environment(
+        loader=PackageLoader("eval_pipeline.report"),
+        autoescape=select_autoescape(["html.jinja"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line}
+    return environment.get_template(template).render(
+        document=report.document,
+        source=report.source,
+        losses=report.losses[:ENTRIES_SHOWN],
+        more_losses=max(0, len(report.losses) - ENTRIES_SHOWN),
+        lost_in_shown=sum(len(entry.losses) for entry in report.losses[:ENTRIES_SHOWN]),
+        inventions=report.inventions,
+        claim_names=CLAIM_NAMES,
+        reason_words=REASON_WORDS,
+        **figures_of_page,
+    )
+
+
+def _share(value: float | None) -> str:
+    return "—" if value is None else f"{value:.3f}"
+
+
+def _ends(interval: Sequence[float | None] | None) -> str:
+    if interval is None:
+        return "—"
+    low, high = interval
+    if low is None:
+        return f"≤ {high:.3f}"
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _one_line(text: str) -> str:
+    """A text as a cell of a Markdown table holds it: no line break, and nothing in it that Markdown would act on."""
+    folded = " ".join(text.split()).replace("\\", "\\\\")
+    for mark in "|`*_[]<>#!":
+        folded = folded.replace(mark, f"\\{mark}")
+    return folded
