@@ -8,8 +8,7 @@ import dagster as dg
 import assets.studies
 from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
-from assets.resources import home_folder, judge_endpoint
-from assets.resources import Home, StudyInputs
+from assets.resources import Home, StudyInputs, home_folder, judge_endpoint
 
 
 def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:

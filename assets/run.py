@@ -54,4 +54,4 @@ def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
             for event in result.get_asset_materialization_events()
             if event.asset_key == dg.AssetKey(f"{study}_report")
         )
-        return StudyRun(result.asset_value(f"{study}_verdict"), Path(report).parent)
+        return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)

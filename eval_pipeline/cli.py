@@ -41,7 +41,7 @@ def _house() -> None:
 
 
 @run.command(
-    epilog="Example: eval-pipeline run extraction --corpus exports/ --propositions annotated.jsonl --judge chat --out findings/"
+    epilog="Example: eval-pipeline run extraction --corpus exports/ --propositions annotated.jsonl --judge chat"
 )
 def extraction(
     corpus: Annotated[str, typer.Option(help="A folder, a Postgres DSN, or 'sample'.")] = SAMPLE,
@@ -57,7 +57,8 @@ def extraction(
 ) -> None:
     """Extraction completeness: recall, positional uniformity and precision of extracted signals.
 
-    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is skipped.
+    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
+    skipped.
     """
     for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
         if path is not None and not path.is_file():

@@ -15,6 +15,7 @@ class Malformed(Refused):
     Args:
         what: the file, and what it should be ("propositions file 'p.jsonl'").
         faults: one clause for each fault, in the order of the file: line, field, found, expected.
+
     """
 
     def __init__(self, what: str, faults: Sequence[str]) -> None:

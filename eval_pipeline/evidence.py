@@ -1,4 +1,4 @@
-"""Evidence as bytes: tables as Parquet, findings as JSON, the same bytes for the same content, and never half a file."""
+"""Evidence as bytes: tables as Parquet, findings as JSON; the same bytes for the same content, and no half files."""
 
 import os
 import tempfile
@@ -46,10 +46,10 @@ def write_atomically(path: Path, data: bytes) -> None:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-                os.chmod(file.name, 0o644)
-                os.replace(file.name, path)
+                Path(file.name).chmod(0o644)
+                Path(file.name).replace(path)
             except BaseException:
-                os.unlink(file.name)
+                Path(file.name).unlink()
                 raise
     except OSError as error:
         raise OutputRefused(

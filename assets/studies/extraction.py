@@ -28,9 +28,10 @@ from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of
 from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
 from eval_pipeline.studies.extraction.losses import losses_by_entry
+from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.spans import writes_spans
-from eval_pipeline.studies.extraction.verdict import CLAIMS, Evidence, broken_seal, verdicts
+from eval_pipeline.studies.extraction.verdict import CLAIMS, broken_seal, verdicts
 
 GROUP = "extraction"
 CODE = "1"  # raised when the meaning of an asset changes, not when its code does

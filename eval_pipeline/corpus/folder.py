@@ -47,6 +47,7 @@ def read_folder(folder: Path) -> Snapshot:
         CorpusUnreachable: there is no such folder.
         CorpusIncomplete: one of the two files is missing.
         MalformedCorpus: a line cannot be read, a field is missing or of another type, or a lookup_key stands twice.
+
     """
     if not folder.is_dir():
         raise CorpusUnreachable(f"corpus folder {str(folder)!r} does not exist; give a folder or a Postgres DSN")

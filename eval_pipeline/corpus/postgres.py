@@ -64,6 +64,7 @@ def read_database(dsn: str) -> Snapshot:
         CorpusUnreachable: the database does not answer, refuses, or ends the transaction half way.
         CorpusIncomplete: one of the two tables is missing, or lacks a column.
         MalformedCorpus: a row without key or text, or two rows of one table with the same key.
+
     """
     shown = without_password(dsn)
     try:

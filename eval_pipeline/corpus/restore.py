@@ -21,10 +21,12 @@ def restore(dump: Path, *, into: str, replace: bool, tools: Path | None) -> tupl
         into: the DSN of the database.
         replace: drop what stands in the public schema first; without it a database that holds tables is refused.
         tools: the folder of psql and pg_restore; None looks for them on the PATH.
+
     Raises:
         CorpusUnreachable: the database does not answer.
         DatabaseNotEmpty: it holds tables, and `replace` was not asked for.
         RestoreFailed: no dump at that path, no tool to read it, or Postgres refused it.
+
     """
     try:
         with dump.open("rb") as file:

@@ -10,7 +10,8 @@ from eval_pipeline.canonical import content_hash
 from eval_pipeline.corpus.rows import LeftOut, Rows
 from eval_pipeline.records import Entry, Reason, Refusal, Signal
 
-_TEXT, _WHOLE = pa.string(), pa.int64()
+_TEXT: pa.DataType = pa.string()
+_WHOLE: pa.DataType = pa.int64()
 _SCHEMA = pa.schema(
     [
         ("kind", _TEXT),

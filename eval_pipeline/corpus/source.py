@@ -29,6 +29,7 @@ def pinned(source: str) -> Snapshot:
 
     Args:
         source: "sample", a folder, or a Postgres DSN.
+
     """
     folder = folder_of(source)
     try:

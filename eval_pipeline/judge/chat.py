@@ -80,7 +80,7 @@ class ChatJudge:
     def __init__(self, endpoint: Endpoint, prompt: Prompt) -> None:
         self._endpoint = endpoint
         self._prompt = prompt
-        self._jitter = random.Random(0)  # spreads retries; no result depends on it
+        self._jitter = random.Random(0)  # noqa: S311  # spreads retries; no result depends on it
         self._client: httpx.AsyncClient | None = None
 
     @property

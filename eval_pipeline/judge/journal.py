@@ -1,4 +1,4 @@
-"""The journal: every judgment on a line of its own, appended and never changed; cache, resume point and record in one."""
+"""The journal: every judgment on a line of its own, appended, never changed; cache, resume point and record in one."""
 
 import json
 import os
@@ -140,8 +140,9 @@ def _new_file(folder: Path, run: str) -> TextIO:
 class JournalWriter:
     """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
 
-    The file is named after the run, with a number where the run was begun more than once. Each line is flushed, so a killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a
-    killed machine loses no more than those.
+    The file is named after the run, with a number where the run was begun more than once. Each line is flushed, so a
+    killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a killed machine loses no more
+    than those.
     """
 
     def __init__(self, folder: Path, run: str) -> None:

@@ -13,15 +13,14 @@ REVISION = "lexical-1"
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _STOP = frozenset(
-    "a about after all also an and any are as at be been before being but by can could did do does for from had has have he"
-    " her his if in into is it its may more most must of on or our over she should since so some than that the their them"
-    " then there these they this those to under until up was we were what when where which while who will with would you".split()
+    "a about after all also an and any are as at be been before being but by can could did do does for from had"
+    " has have he her his if in into is it its may more most must of on or our over she should since so some than"
+    " that the their them then there these they this those to under until up was we were what when where which"
+    " while who will with would you".split()
 )
 _NEGATIONS = frozenset("no not never none neither nor without cannot".split())
-_NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-}
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS)}
 _SUFFIXES = ("ations", "ation", "ingly", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly")
 
 
@@ -55,8 +54,8 @@ def similarity(premise: str, hypothesis: str) -> float:
 
 
 def _entails(premise: frozenset[str], hypothesis: frozenset[str]) -> bool:
-    words = {token for token in hypothesis if not token[0].isdigit() and token != "not"}
-    numbers = {token for token in hypothesis if token[0].isdigit()}
+    numbers = {stem for stem in hypothesis if stem[0].isdigit()}
+    words = hypothesis - numbers - {"not"}
     return (
         bool(hypothesis)
         and numbers <= premise

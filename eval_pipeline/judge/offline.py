@@ -11,7 +11,7 @@ from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import MalformedJournal, MalformedLabels
 from eval_pipeline.jsonl import found, read_lines
 from eval_pipeline.judge import lexical
-from eval_pipeline.judge.journal import Record, journal_files, read_journal
+from eval_pipeline.judge.journal import journal_files, read_journal
 from eval_pipeline.judge.protocol import Standing, key, texts_of
 from eval_pipeline.records import Answer, Label, NoLabel, Question
 

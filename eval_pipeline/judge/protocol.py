@@ -18,19 +18,22 @@ class Standing(StrEnum):
 
 
 class Judge(Protocol):
-    """One judge, ready to be asked.
-
-    `identity` holds everything that its labels depend on and nothing else, as JSON. `standing` says whether they bind.
-    """
+    """One judge, ready to be asked."""
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What the command line calls it."""
+        ...
 
     @property
-    def identity(self) -> Mapping[str, Any]: ...
+    def identity(self) -> Mapping[str, Any]:
+        """Everything that its labels depend on and nothing else, as JSON."""
+        ...
 
     @property
-    def standing(self) -> Standing: ...
+    def standing(self) -> Standing:
+        """Whether its labels bind."""
+        ...
 
     @property
     def in_flight(self) -> int:

@@ -15,8 +15,9 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
     """The judge, ready to be asked.
 
     Raises:
-        JudgeUnknown: no such kind, a file that the kind needs was not named, or the endpoint of `chat` is not configured.
+        JudgeUnknown: no such kind, no file named where the kind needs one, or no endpoint for `chat`.
         MalformedLabels, MalformedJournal: the file that was named cannot be used.
+
     """
     kind, _, argument = name.partition(":")
     if kind == "lexical" and not argument:

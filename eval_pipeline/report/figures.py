@@ -5,6 +5,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -33,7 +34,7 @@ _OF_THE_PAGE = {
 }
 
 
-def _style(palette: Palette) -> dict[str, Any]:
+def _style(palette: Palette) -> Any:  # rc_context takes one key of hundreds each, by a type that no one writes out
     return {
         "svg.fonttype": "none",
         "svg.hashsalt": "eval_pipeline",
@@ -81,7 +82,7 @@ def histogram(
     with mpl.rc_context(_style(palette)):
         figure = Figure(figsize=(6, 2.6), layout="constrained")
         axes = figure.add_subplot()
-        widths = [right - left for left, right in zip(edges, edges[1:], strict=False)]
+        widths = [right - left for left, right in pairwise(edges)]
         axes.bar(edges[:-1], counts, widths, align="edge", color=palette.faint, edgecolor="none")
         axes.axvline(bound, color=palette.accent, linewidth=2)
         axes.annotate(f"bound {bound:.3f}", (bound, 1), xycoords=("data", "axes fraction"), xytext=(4, -10),

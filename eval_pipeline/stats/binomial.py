@@ -9,10 +9,12 @@ def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
     """Exact one-sided interval [low, 1] for a share; without a trial nothing is excluded, and low is 0.
 
     Args:
-        successes: out of `trials`, an integer in 0..trials.
+        successes: how many of the trials succeeded, in 0..trials.
+        trials: how many there were.
         level: coverage, in (0, 1); the interval holds the true share at least that often.
     Raises: ValueError: successes outside 0..trials.
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
+
     """
     if not 0 <= successes <= trials:
         raise ValueError(f"successes must lie in 0..{trials}, found {successes}")

@@ -45,6 +45,7 @@ def resampled_sums(counts: npt.NDArray[np.int64], *, resamples: int, rng: np.ran
         resamples: bootstrap draws.
         rng: the only source of chance; seeded by the sealed plan.
     Returns: shape (resamples, c).
+
     """
     clusters = np.uint64(len(counts))
     sums = np.empty((resamples, counts.shape[1]), dtype=np.int64)
@@ -97,12 +98,14 @@ def ratio_contrast(
         valid_at_least: the fewest draws with every denominator above 0 on which an interval may stand.
         ranks: which order statistics bound the interval; see `percentile_rank`.
         rng: the only source of chance; seeded by the sealed plan.
+
     Raises:
         TooFewClusters: k < 2.
         RatioUndefined: a column of non-zero weight has no trials at all.
         ThinResamples: fewer than `valid_at_least` draws are valid.
     Source: Field & Welsh (2007), Bootstrapping clustered data, JRSS B 69(3), 369-390; Efron & Tibshirani (1993),
         An Introduction to the Bootstrap, section 13.3 (percentile interval).
+
     """
     if len(hits) < 2:
         raise TooFewClusters(f"a bootstrap over clusters needs at least 2 clusters and was given {len(hits)}")

@@ -8,9 +8,9 @@ from eval_pipeline.records import Interval, Number, Verdict
 from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.recall import Group, RecallFindings
 from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
-from eval_pipeline.studies.extraction.verdict import Evidence
 
 _DECIMALS = 10  # more than any reader needs, and fewer than any two machines differ in
 

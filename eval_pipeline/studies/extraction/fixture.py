@@ -1,4 +1,4 @@
-"""The annotators' file: what stands in the entries, claim by claim; read strictly, and refused as a whole or not at all."""
+"""The annotators' file: what stands in the entries, claim by claim; read strictly, and refused as a whole."""
 
 import json
 import re
@@ -18,7 +18,9 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 _INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]+")
 _FIELDS = ("entry_id", "quartile", "proposition")
 _QUARTILES: dict[Any, int] = {1: 1, 2: 2, 3: 3, 4: 4, "1": 1, "2": 2, "3": 3, "4": 4}
-_SCHEMA = pa.schema([("entry_id", pa.string()), ("quartile", pa.int64()), ("text", pa.string())])
+_TEXT: pa.DataType = pa.string()
+_WHOLE: pa.DataType = pa.int64()
+_SCHEMA = pa.schema([("entry_id", _TEXT), ("quartile", _WHOLE), ("text", _TEXT)])
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def read_fixture(path: Path) -> Fixture:
     Raises:
         FixtureMissing: there is no such file, or no line in it.
         MalformedFixture: any line breaks the format; all faults are carried.
+
     """
     what = f"propositions file {str(path)!r}"
     if not path.exists():

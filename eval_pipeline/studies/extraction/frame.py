@@ -117,7 +117,8 @@ class Frame:
         )
 
 
-_TEXT, _WHOLE = pa.string(), pa.int64()
+_TEXT: pa.DataType = pa.string()
+_WHOLE: pa.DataType = pa.int64()
 _SCHEMA = pa.schema(
     [
         ("kind", _TEXT),
@@ -137,7 +138,7 @@ _SCHEMA = pa.schema(
 
 def _unit(row: dict[str, Any]) -> Unit:
     names = ("id", "entry_id", "workspace", "band", "words", "quartile", "text")
-    return Unit(*(row[name] for name in names), State(row["state"]))
+    return Unit(**{name: row[name] for name in names}, state=State(row["state"]))
 
 
 def word_count(text: str) -> int:
@@ -203,13 +204,11 @@ def _within_budget(units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, 
         if unit.state is State.IN:
             by_entry[unit.entry_id].append(unit)
     kept: set[int] = set()
-    entries = 0
-    for entry_id in _entry_order(by_entry, plan):
+    for entries, entry_id in enumerate(_entry_order(by_entry, plan), 1):
         drawn = _drawn_propositions(by_entry[entry_id], plan)
         calls_spent += sum(_calls(unit, snapshot, plan) for unit in drawn)
-        if _beyond(entries + 1, plan.budget.entries) or _beyond(calls_spent, plan.budget.calls):
+        if _beyond(entries, plan.budget.entries) or _beyond(calls_spent, plan.budget.calls):
             break
-        entries += 1
         kept.update(unit.id for unit in drawn)
     return [
         unit if unit.state is not State.IN or unit.id in kept else replace(unit, state=State.OVER_BUDGET)
@@ -238,7 +237,7 @@ def _entry_order(by_entry: dict[str, list[Unit]], plan: ExtractionPlan) -> list[
 
 
 def _drawn_propositions(units: list[Unit], plan: ExtractionPlan) -> list[Unit]:
-    """As many as the budget allows, one of each quartile in turn; which quartile comes first is drawn entry by entry."""
+    """As many as the budget allows, one of each quartile in turn; which quartile is first is drawn for each entry."""
     at_most = plan.budget.propositions_per_entry
     if at_most == "all" or len(units) <= at_most:
         return units

@@ -21,7 +21,8 @@ from eval_pipeline.records import Judgment, Kind, Label, Question, Reason, Refus
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
-_TEXT, _WHOLE = pa.string(), pa.int64()
+_TEXT: pa.DataType = pa.string()
+_WHOLE: pa.DataType = pa.int64()
 _SCHEMA = pa.schema(
     [
         ("unit", _WHOLE),
@@ -73,7 +74,7 @@ class Judged:
     refusal: Refusal | None
 
     def to_lines(self) -> bytes:
-        """The judgments as JSON Lines, which can be replayed: each names the judge and holds all that its key covers."""
+        """The judgments as JSON Lines that can be replayed: each names the judge and holds all that its key covers."""
         lines = [_line(row, self) for row in self.rows]
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8")
 
@@ -119,6 +120,7 @@ async def judge_frame(
 
     Args:
         progress: is called with the number of propositions and spans that are done, and of all.
+
     """
     tasks: list[Unit | GuardUnit] = [*frame.judged_units, *frame.spans]
     done = 0
@@ -169,6 +171,7 @@ def judge_in_journal(
     Args:
         journals: the folder of all journals; each judge has a folder within it.
         run: names the journal; no other run may have that name.
+
     """
     folder = journals / fingerprint(judge)[:16]
     prompt = prompt_named(plan.judging.prompt)

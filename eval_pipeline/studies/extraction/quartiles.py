@@ -1,5 +1,6 @@
 """The entry-quartile table: for each entry and quarter of its text, what was recovered, judged and left undecided."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,23 +13,23 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 # A proposition is recovered if one signal alone supports it. It is missed if its entry has no signals, if the screen
 # says no, or if each signal does. Otherwise it is undecided.
-_FATES = """
-    SELECT unit,
-           CASE WHEN bool_or(kind = 'recall_signal' AND label = 'SUPPORTED') THEN 'recovered'
-                WHEN bool_or(kind = 'recall_no_signals' OR (kind = 'recall_screen' AND label = 'NOT_SUPPORTED')) THEN 'missed'
-                WHEN bool_or(kind = 'recall_signal' AND no_label IS NOT NULL) AND $unreadable_signal = 'undecided'
-                    THEN 'undecided'
-                WHEN bool_or(kind = 'recall_signal') THEN 'missed'
-                ELSE 'undecided' END AS fate,
-           bool_or(kind = 'recall_screen' AND label = 'SUPPORTED') AS screened_in
-    FROM judgments WHERE unit IS NOT NULL GROUP BY unit
-"""
-
-_PROPOSITIONS = f"""
+_PROPOSITIONS = """
+    WITH fates AS (
+        SELECT unit,
+               CASE WHEN bool_or(kind = 'recall_signal' AND label = 'SUPPORTED') THEN 'recovered'
+                    WHEN bool_or(kind = 'recall_no_signals') THEN 'missed'
+                    WHEN bool_or(kind = 'recall_screen' AND label = 'NOT_SUPPORTED') THEN 'missed'
+                    WHEN bool_or(kind = 'recall_signal' AND no_label IS NOT NULL) AND $unreadable_signal = 'undecided'
+                        THEN 'undecided'
+                    WHEN bool_or(kind = 'recall_signal') THEN 'missed'
+                    ELSE 'undecided' END AS fate,
+               bool_or(kind = 'recall_screen' AND label = 'SUPPORTED') AS screened_in
+        FROM judgments WHERE unit IS NOT NULL GROUP BY unit
+    )
     SELECT frame.id::BIGINT AS unit, entry_id, workspace, band, words, quartile, text AS proposition,
            coalesce(fate, 'undecided') AS fate,
            coalesce(fate = 'missed' AND screened_in, false) AS composition_only
-    FROM frame LEFT JOIN ({_FATES}) AS fates ON fates.unit = frame.id
+    FROM frame LEFT JOIN fates ON fates.unit = frame.id
     WHERE frame.kind = 'proposition' AND frame.state = 'in'
     ORDER BY frame.id
 """
@@ -61,32 +62,31 @@ def proposition_fates(frame: pa.Table, judgments: pa.Table, plan: ExtractionPlan
 
     `composition_only`: the signals support it together, and none of them alone; it counts as missed.
     """
-    with duckdb.connect() as database:
-        database.register("frame", frame)
-        database.register("judgments", judgments)
-        rules = {"unreadable_signal": plan.judging.unreadable_signal}
-        return database.sql(_PROPOSITIONS, params=rules).to_arrow_table()
+    rules = {"unreadable_signal": plan.judging.unreadable_signal}
+    return _query(_PROPOSITIONS, rules, frame=frame, judgments=judgments)
 
 
 def entry_quartiles(fates: pa.Table) -> pa.Table:
     """Four rows an entry, one a quartile: hits, judged (recovered or missed), undecided, composition_only."""
-    with duckdb.connect() as database:
-        database.register("propositions", fates)
-        return database.sql(_QUARTILES).to_arrow_table()
+    return _query(_QUARTILES, {}, propositions=fates)
 
 
 def totals(quartiles: pa.Table) -> list[dict[str, Any]]:
     """The table summed over entries: one row a quartile."""
-    with duckdb.connect() as database:
-        database.register("quartiles", quartiles)
-        return database.sql(_TOTALS).to_arrow_table().to_pylist()
+    return _query(_TOTALS, {}, quartiles=quartiles).to_pylist()
 
 
 def judgments_by_kind(judgments: pa.Table) -> list[dict[str, Any]]:
     """How many judgments of each kind gave which label, or none."""
+    return _query(_BY_KIND, {}, judgments=judgments).to_pylist()
+
+
+def _query(query: str, rules: Mapping[str, str], **tables: pa.Table) -> pa.Table:
     with duckdb.connect() as database:
-        database.register("judgments", judgments)
-        return database.sql(_BY_KIND).to_arrow_table().to_pylist()
+        for name, table in tables.items():
+            database.register(name, table)
+        answer: pa.Table = database.sql(query, params=rules).to_arrow_table()
+        return answer
 
 
 @dataclass(frozen=True, slots=True)

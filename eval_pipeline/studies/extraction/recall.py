@@ -58,7 +58,7 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
     counts = counts_of(quartiles, plan)
     every = np.ones(len(counts.entries), dtype=bool)
     pooled = _group("all", counts, every, range(4), plan)
-    undecided = int(sum(quartiles["undecided"].to_pylist()))
+    undecided, composition_only = (int(quartiles[name].to_numpy().sum()) for name in ("undecided", "composition_only"))
     frame_size = pooled.judged + undecided
     dense = plan.design.dense
     return RecallFindings(
@@ -68,7 +68,7 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
         if frame_size
         else None,
         degenerate=pooled.interval is not None and pooled.interval.low == pooled.interval.high,
-        composition_only=int(sum(quartiles["composition_only"].to_pylist())),
+        composition_only=composition_only,
         judged_entries=len(counts.entries),
         entries_undecided=counts.entries_undecided,
         entries_without_signals=_entries_without_signals(judgments),

@@ -103,8 +103,13 @@ def writes_spans(code: Path) -> bool:
 
 
 def span_status(spans: int | None, code_writes_spans: bool) -> SpanStatus:
-    """What can be said of the guard: how many rows carry a span (None if the corpus was not read), and does the code
-    write one?"""
+    """What can be said of the guard.
+
+    Args:
+        spans: how many signals carry one; None if the corpus was not read.
+        code_writes_spans: whether the code that stores signals writes one.
+
+    """
     if spans is None:
         return SpanStatus.UNKNOWN
     if code_writes_spans:

@@ -1,0 +1,186 @@
+"""What stands before a threshold: the questions that come first, in an order that is part of the rule."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import floor
+
+from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.records import Outcome, Reason, Refusal
+from eval_pipeline.studies.extraction.fixture import Fixture
+from eval_pipeline.studies.extraction.frame import Frame, State
+from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.judging import Judged
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.recall import RecallFindings
+from eval_pipeline.studies.extraction.uniformity import UniformityFindings
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the verdict rests on; it reads nothing else."""
+
+    snapshot: Snapshot
+    fixture: Fixture
+    frame: Frame
+    judged: Judged
+    recall: RecallFindings
+    uniformity: UniformityFindings
+    guard: GuardFindings
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What stands before a threshold: what the claim comes to, the reason, and whether its numbers may be shown."""
+
+    outcome: Outcome
+    refusal: Refusal
+    advisory: bool
+
+
+def recall_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
+    """The first thing that keeps recall and uniformity from being decided; the order is part of the rule."""
+    fixture, corpus, frame = evidence.fixture.refusal, evidence.snapshot.refusal, evidence.frame
+    if fixture and fixture.reason is Reason.FIXTURE_MISSING:
+        return Obstacle(Outcome.SKIP, fixture, advisory=False)
+    if corpus:
+        return Obstacle(Outcome.SKIP, corpus, advisory=False)
+    if not evidence.snapshot.signals_by_entry:
+        return _skip(
+            Reason.CORPUS_EMPTY, "the corpus holds no entry with a signal; restore it, or run the extraction first"
+        )
+    if evidence.judged.refusal:
+        return Obstacle(Outcome.SKIP, evidence.judged.refusal, advisory=False)
+    if fixture:
+        return Obstacle(Outcome.FAIL, fixture, advisory=False)
+    if frame.absent_entries == frame.entries:
+        return _skip(
+            Reason.CORPUS_EMPTY,
+            f"none of the {len(frame.entries)} entries that the fixture names is in the corpus;"
+            " restore the corpus that was annotated",
+        )
+    if len(frame.absent_entries) > plan.design.entries_missing_at_most * len(frame.entries):
+        return Obstacle(Outcome.FAIL, Refusal(Reason.FIXTURE_DRIFT, _drift(frame, plan)), advisory=False)
+    return _untrustworthy(evidence, plan) or _underpowered(evidence, plan)
+
+
+def _skip(reason: Reason, detail: str) -> Obstacle:
+    return Obstacle(Outcome.SKIP, Refusal(reason, detail), advisory=False)
+
+
+def _drift(frame: Frame, plan: ExtractionPlan) -> str:
+    absent = sorted(frame.absent_entries)
+    first = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+    return (
+        f"{len(absent)} of the {len(frame.entries)} entries that the fixture names are not in the corpus ({first}),"
+        f" more than {plan.design.entries_missing_at_most} of them; annotate again, or restore the annotated corpus"
+    )
+
+
+def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
+    pooled, rule = evidence.recall.pooled, plan.errors
+    asked = [row for row in evidence.judged.rows if row["kind"] != "recall_no_signals"]
+    unread = Counter(row["no_label"] for row in asked if row["no_label"])
+    if rule.counted_in == "calls":
+        failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
+    else:
+        undecided = _undecided(evidence)
+        failed, all_of_them, what = undecided, pooled.judged + undecided, "propositions"
+    if pooled.judged and failed <= rule.at_most * all_of_them:
+        return None
+    why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "no answer"
+    detail = (
+        f"{failed} of {all_of_them} {what} gave no label ({why}), and the plan allows {rule.at_most} of them;"
+        f" {_range(evidence)}mend the judge and run again, what was judged is kept"
+    )
+    outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
+    return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
+
+
+def _undecided(evidence: Evidence) -> int:
+    """All undecided propositions, those of entries of which nothing was judged included."""
+    in_frame = sum(unit.state is State.IN for unit in evidence.frame.units)
+    return in_frame - evidence.recall.pooled.judged
+
+
+def _range(evidence: Evidence) -> str:
+    """The worst-case range of recall, as a clause."""
+    worst = evidence.recall.worst_case
+    if worst is None or worst.low is None or worst.high is None:
+        return ""
+    return f"recall may lie anywhere from {float(worst.low):.4f} to {float(worst.high):.4f}; "
+
+
+def _underpowered(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
+    lacking = list(_design_lacks(evidence, plan))
+    if evidence.frame.is_cut and plan.budget.when_cut == "underpowered":
+        lacking.append(_cut(evidence.frame))
+    if not lacking:
+        return None
+    refusal = Refusal(Reason.UNDERPOWERED, "; ".join(lacking) + "; the numbers stand and do not decide")
+    return Obstacle(Outcome.SKIP, refusal, advisory=True)
+
+
+def _cut(frame: Frame) -> str:
+    over = sum(unit.state is State.OVER_BUDGET for unit in frame.units)
+    parts = [f"the budget leaves out {over} of {len(frame.units)} propositions"] if over else []
+    if frame.entries_cut_signals:
+        parts.append(f"the cap on signals cuts {frame.entries_cut_signals} entries")
+    return " and ".join(parts) + ", raise it to judge all"
+
+
+def _design_lacks(evidence: Evidence, plan: ExtractionPlan) -> Iterator[str]:
+    """What the design asks for and was not judged, a clause each."""
+    recall, design = evidence.recall, plan.design
+    if recall.judged_entries < design.entries:
+        yield (f"{recall.judged_entries} entries were judged and the plan asks for {design.entries}")
+    for group in recall.by_workspace:
+        if group.entries < design.entries_per_workspace:
+            yield (f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}")
+    if len(recall.by_band) < design.bands:
+        yield (f"{len(recall.by_band)} capture bands were judged and the plan asks for {design.bands}")
+    if design.dense is not None and recall.dense_entries is not None:
+        total = recall.judged_entries if design.dense.counted_on == "judged" else len(evidence.frame.entries)
+        needed = design.dense.share * total
+        if recall.dense_entries < (floor(needed) if design.dense.share_of_entries == "floor" else needed):
+            yield (
+                f"{recall.dense_entries} of {total} entries have {design.dense.words} words or more and the plan asks"
+                f" for {design.dense.share} of them"
+            )
+
+
+def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
+    """The first thing that keeps precision from being decided; a missing fixture is none, since spans need none."""
+    found, facts, fixture = evidence.guard, evidence.guard.facts, evidence.fixture.refusal
+    if evidence.snapshot.refusal:
+        return Obstacle(Outcome.SKIP, evidence.snapshot.refusal, advisory=False)
+    if facts is None or facts.spans == 0:
+        return _skip(
+            Reason.SPAN_PENDING,
+            "no signal records the span it was taken from; have the extraction write provenance.span",
+        )
+    if evidence.judged.refusal:
+        return Obstacle(Outcome.SKIP, evidence.judged.refusal, advisory=False)
+    if fixture and fixture.reason is not Reason.FIXTURE_MISSING:
+        return Obstacle(Outcome.SKIP, fixture, advisory=False)
+    broken = sum(facts.faults.values())
+    if broken and plan.guard.malformed_spans == "fail":
+        kinds = ", ".join(f"{count} {fault.value}" for fault, count in facts.faults.items())
+        detail = (
+            f"{broken} of {facts.spans} recorded spans cannot be read ({kinds}), the first:"
+            f" {'; '.join(facts.examples)}; correct them"
+        )
+        return Obstacle(Outcome.FAIL, Refusal(Reason.SPAN_MALFORMED, detail), advisory=True)
+    if plan.errors.counted_in == "propositions" and found.undecided > plan.errors.at_most * found.drawn:
+        detail = (
+            f"{found.undecided} of {found.drawn} spans gave no label, and the plan allows {plan.errors.at_most};"
+            " mend the judge and run again, what was judged is kept"
+        )
+        return _skip(Reason.UNTRUSTWORTHY, detail)
+    if found.judged < plan.guard.judged_at_least:
+        detail = (
+            f"{found.judged} spans were judged and the plan asks for {plan.guard.judged_at_least};"
+            " the numbers stand and do not decide"
+        )
+        return Obstacle(Outcome.SKIP, Refusal(Reason.UNDERPOWERED, detail), advisory=True)
+    return None
