@@ -14,6 +14,7 @@ from assets.build import build_defs
 from assets.resources import PROJECT, home_folder
 from eval_pipeline.bundled import bundled
 
+WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 

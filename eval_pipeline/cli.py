@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from assets.run import dagster_home, run_study
+from assets.run import WORKSPACE, dagster_home, run_study
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.postgres import is_dsn, password_of, without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
@@ -107,7 +107,8 @@ def ui(
 ) -> None:
     """Open Dagster on this machine, with the runs of the command line in its history."""
     environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
-    command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", "-m", "assets.definitions"]
+    workspace = ["-w", str(WORKSPACE)] if WORKSPACE.exists() else ["-m", "assets.definitions"]
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *workspace]
     typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")
     with contextlib.suppress(KeyboardInterrupt):
         sys.exit(subprocess.run([*command, "-h", host, "-p", str(port)], env=environment, check=False).returncode)

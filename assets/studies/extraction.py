@@ -31,7 +31,7 @@ from eval_pipeline.studies.extraction.losses import losses_by_entry
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.spans import writes_spans
-from eval_pipeline.studies.extraction.verdict import CLAIMS, broken_seal, verdicts
+from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY, broken_seal, verdicts
 
 GROUP = "extraction"
 CODE = "1"  # raised when the meaning of an asset changes, not when its code does
@@ -278,7 +278,16 @@ def extraction_verdict(
     return materialized(document, metadata)
 
 
-@dg.multi_asset_check(specs=[dg.AssetCheckSpec(claim, asset="extraction_verdict") for claim in CLAIMS])
+_CLAIMS = {
+    RECALL: "A single signal of their entry entails at least the planned share of the propositions.",
+    UNIFORMITY: "Recall falls by no more than the planned bound from the first quarter of the text to the last.",
+    GUARD: "At least the planned share of the signals follow from the span recorded for them.",
+}
+
+
+@dg.multi_asset_check(
+    specs=[dg.AssetCheckSpec(claim, asset="extraction_verdict", description=text) for claim, text in _CLAIMS.items()]
+)
 def claims(extraction_verdict: dict[str, Any]) -> Iterator[dg.AssetCheckResult]:
     """The verdict on each claim: only a pass is passed, and only a fail is an error."""
     for claim in extraction_verdict["claims"]:

@@ -10,7 +10,7 @@ from eval_pipeline.records import Number, Outcome, Reason, Verdict
 from eval_pipeline.studies.extraction.obstacles import Evidence, Obstacle, guard_obstacle, recall_obstacle
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
-CLAIMS = RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
+RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
 
 
 def verdicts(evidence: Evidence, plan: ExtractionPlan) -> tuple[Verdict, Verdict, Verdict]:
