@@ -1,6 +1,6 @@
 """Cluster bootstrap of pooled ratios and their contrasts: what varies from entry to entry is drawn, entry by entry."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval
 
+_Counts = npt.NDArray[np.int64]
 Ranks = Literal["symmetric", "floor"]
 Tails = Literal["two", "upper"]
 
@@ -48,14 +49,29 @@ def resampled_sums(counts: npt.NDArray[np.int64], *, resamples: int, rng: np.ran
 
     """
     clusters = np.uint64(len(counts))
-    sums = np.empty((resamples, counts.shape[1]), dtype=np.int64)
+    packed, unpack = _packed(counts)
+    sums = np.empty((resamples, packed.shape[1]), dtype=np.int64)
     block = max(1, _INDICES_AT_ONCE // len(counts))
     for first in range(0, resamples, block):
         size = min(block, resamples - first)
         raw = rng.bit_generator.random_raw(size * len(counts))
-        rows = ((raw >> np.uint64(32)) * clusters >> np.uint64(32)).reshape(size, len(counts)).astype(np.intp)
-        sums[first : first + size] = counts[rows].sum(axis=1)
-    return sums
+        rows = ((raw >> np.uint64(32)) * clusters >> np.uint64(32)).reshape(size, len(counts)).view(np.int64)
+        for column in range(packed.shape[1]):
+            sums[first : first + size, column] = packed[:, column].take(rows).sum(axis=1)
+    return unpack(sums)
+
+
+def _packed(counts: _Counts) -> tuple[_Counts, Callable[[_Counts], _Counts]]:
+    """The columns two to a 64-bit integer where no sum can overflow its half, and how to take sums apart again.
+
+    Fetching a row is what a resample costs, so half the columns is half the time.
+    """
+    columns = counts.shape[1]
+    if columns % 2 or counts.min() < 0 or int(counts.max()) * len(counts) >= 1 << 31:
+        return np.asfortranarray(counts), lambda sums: sums
+    low, high = counts[:, : columns // 2], counts[:, columns // 2 :]
+    half = np.int64(32)
+    return np.asfortranarray(low + (high << half)), lambda sums: np.hstack([sums & np.int64(0xFFFFFFFF), sums >> half])
 
 
 def percentile_rank(valid: int, share: Fraction, ranks: Ranks) -> int:

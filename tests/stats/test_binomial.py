@@ -1,0 +1,145 @@
+"""The exact binomial bound excludes no more than it may, and the p-value is the probability it says it is."""
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from eval_pipeline.records import Interval
+from eval_pipeline.stats.binomial import lower_bound, shortfall_p_value
+
+LAW = settings(deadline=None, derandomize=True, max_examples=60)
+COUNTS = st.integers(1, 300).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
+
+
+def chance_of_at_most(successes: int, trials: int, share: Fraction) -> Fraction:
+    """P(X <= successes), summed term by term in fractions."""
+    terms = (comb(trials, x) * share**x * (1 - share) ** (trials - x) for x in range(successes + 1))
+    return sum(terms, Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "level", "low"),
+    [
+        # All succeed: the share at which that has a chance of 5 % is .05^(1/n).
+        pytest.param(20, 20, 0.95, 0.05 ** (1 / 20), id="20-of-20"),
+        pytest.param(1, 1, 0.95, 0.05, id="1-of-1"),
+        # One succeeds: 1 - (1 - p)^n = .05.
+        pytest.param(1, 10, 0.95, 1 - 0.95 ** (1 / 10), id="1-of-10"),
+        pytest.param(0, 10, 0.95, 0.0, id="0-of-10"),
+        pytest.param(0, 0, 0.95, 0.0, id="0-of-0"),
+    ],
+)
+def test_the_lower_bound_by_hand(successes, trials, level, low):
+    found = lower_bound(successes, trials, level=level)
+    assert found == Interval(pytest.approx(low, abs=1e-12), 1.0, level)
+
+
+def test_19_of_20_are_bounded_at_784_thousandths():
+    assert lower_bound(19, 20, level=0.95).low == pytest.approx(0.7839, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "two_sided_level", "low"),
+    [
+        pytest.param(1, 10, 0.95, 0.0025, id="clopper_pearson-02"),
+        pytest.param(5, 10, 0.95, 0.1871, id="clopper_pearson-03"),
+        pytest.param(10, 10, 0.95, 0.6915, id="clopper_pearson-04"),
+        pytest.param(0, 18, 0.99, 0.0, id="clopper_pearson-08"),
+        pytest.param(0, 0, 0.95, 0.0, id="clopper_pearson-14"),
+    ],
+)
+def test_the_lower_bound_is_the_lower_end_of_the_tabled_interval(successes, trials, two_sided_level, low):
+    level = 1 - (1 - two_sided_level) / 2
+    assert lower_bound(successes, trials, level=level).low == pytest.approx(low, abs=6e-5)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 7), (7, 7), (19, 20), (180, 200), (950, 1000)])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_the_lower_bound_is_that_of_scipys_root_search(successes, trials, level):
+    """scipy 1.17.1, binomtest(...).proportion_ci(method="exact"), which solves the tail equation by bisection."""
+    theirs = binomtest(successes, trials, alternative="greater").proportion_ci(confidence_level=level, method="exact")
+    assert lower_bound(successes, trials, level=level).low == pytest.approx(theirs.low, abs=1e-9)
+
+
+@LAW
+@given(COUNTS.filter(lambda counts: counts[0] > 0), st.floats(0.5, 0.999))
+def test_at_the_bound_so_many_successes_have_the_chance_that_the_level_leaves(counts, level):
+    successes, trials = counts
+    low = lower_bound(successes, trials, level=level).low
+    assert binom.sf(successes - 1, trials, low) == pytest.approx(1 - level, rel=1e-6)
+
+
+@LAW
+@given(COUNTS)
+def test_one_more_success_raises_the_bound_and_one_more_failure_lowers_it(counts):
+    successes, trials = counts
+    low = lower_bound(successes, trials, level=0.95).low
+    assert lower_bound(successes + 1, trials + 1, level=0.95).low > low
+    assert lower_bound(successes, trials + 1, level=0.95).low < low or low == 0
+    assert low < successes / trials or low == 0
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.8, 0.949, 0.95, 0.99])
+@pytest.mark.parametrize("trials", [20, 57])
+def test_the_bound_is_below_the_true_share_at_least_as_often_as_its_level_says(share, trials):
+    """Summed over all outcomes, so that there is no chance in it."""
+    held = [lower_bound(successes, trials, level=0.95).low <= share for successes in range(trials + 1)]
+    assert binom.pmf(range(trials + 1), trials, share)[held].sum() >= 0.95 - 1e-12
+
+
+def test_the_bound_covers_in_simulated_studies():
+    rng = np.random.default_rng(12)
+    held = sum(lower_bound(int(x), 200, level=0.95).low <= 0.95 for x in rng.binomial(200, 0.95, 500))
+    assert binomtest(held, 500, 0.95, alternative="less").pvalue > 0.01
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
+def test_successes_outside_the_trials_are_refused(successes, trials):
+    """clopper_pearson-15."""
+    with pytest.raises(ValueError, match=rf"successes must lie in 0..{trials}, found {successes}"):
+        lower_bound(successes, trials, level=0.95)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "share", "chance"),
+    [
+        # 1 - .95^20 - 20 * .95^19 * .05 = 1 - .358486 - .377354
+        pytest.param(18, 20, 0.95, 0.264160, id="18-of-20"),
+        # 1 - .95^20
+        pytest.param(19, 20, 0.95, 0.641514, id="19-of-20"),
+        pytest.param(20, 20, 0.95, 1.0, id="20-of-20"),
+        # .5^3
+        pytest.param(0, 3, 0.5, 0.125, id="0-of-3"),
+    ],
+)
+def test_the_chance_of_so_few_successes_by_hand(successes, trials, share, chance):
+    assert shortfall_p_value(successes, trials, share) == pytest.approx(chance, abs=1e-6)
+
+
+@LAW
+@given(COUNTS, st.integers(1, 19))
+def test_the_chance_of_so_few_successes_is_the_sum_of_its_terms(counts, twentieths):
+    successes, trials = counts
+    expected = chance_of_at_most(successes, trials, Fraction(twentieths, 20))
+    assert shortfall_p_value(successes, trials, twentieths / 20) == pytest.approx(float(expected), rel=1e-8)
+
+
+@LAW
+@given(COUNTS, st.integers(1, 18))
+def test_fewer_successes_or_a_higher_bar_are_more_surprising(counts, twentieths):
+    successes, trials = counts
+    chance = shortfall_p_value(successes, trials, twentieths / 20)
+    assert shortfall_p_value(successes, trials, (twentieths + 1) / 20) <= chance
+    if successes:
+        assert shortfall_p_value(successes - 1, trials, twentieths / 20) <= chance
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+def test_a_share_at_the_bar_is_called_harmful_no_more_often_than_the_level_allows(alpha):
+    rejected = [shortfall_p_value(successes, 200, 0.95) <= alpha for successes in range(201)]
+    assert 0 < binom.pmf(range(201), 200, 0.95)[rejected].sum() <= alpha
