@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster import DagsterInstance
+from dagster import DagsterExecutionInterruptedError, DagsterInstance
 from dagster._core.instance.ref import InstanceRef
 
 from assets.build import build_defs
 from assets.resources import PROJECT, home_folder
 from eval_pipeline.bundled import bundled
+from eval_pipeline.errors import Interrupted
 
 WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -47,9 +48,14 @@ def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
     instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home)))
     job = build_defs().resolve_job_def(study)
     with instance:
-        result = job.execute_in_process(
-            run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET}, instance=instance
-        )
+        try:
+            result = job.execute_in_process(
+                run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET}, instance=instance
+            )
+        except DagsterExecutionInterruptedError:
+            raise Interrupted(
+                "the run was interrupted; what was judged is kept, and the same command goes on from there"
+            ) from None
         (report,) = (
             event.materialization.metadata["report"].value
             for event in result.get_asset_materialization_events()

@@ -24,7 +24,9 @@ from eval_pipeline.records import Outcome, Reason
 from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
+TABLE_WIDTH = 110  # of a table that goes to a file or a pipe
 BROKEN, FAILED, SKIPPED = 1, 2, 3
+_INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 _BROKEN_INPUT = frozenset(
     {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
 )
@@ -117,13 +119,17 @@ def ui(
 def main() -> None:
     """Runs a command; whatever it refuses is one sentence on stderr, and exit status 1."""
     try:
-        app(standalone_mode=False)
+        status = app(standalone_mode=False)
     except Refused as refusal:
         _complain(str(refusal))
     except typer.TyperException as error:
         _complain(f"{error}; see --help")
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted; what was judged is kept, and the same command goes on from there")
+    except OSError as error:
+        _complain(f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}; make room, or permit it")
+    else:
+        if status == _INTERRUPTED:
+            _complain("interrupted")
+        sys.exit(status or 0)
 
 
 def _complain(sentence: str) -> None:
@@ -176,7 +182,7 @@ def _print_verdict(document: dict[str, Any], out: Path) -> None:
             _shown(claim["threshold"]),
             (claim["reason"] or "") + (" (advisory)" if claim["advisory"] else ""),
         )
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=TABLE_WIDTH)
     console.print(table)
     for claim in document["claims"]:
         console.print(f"{claim['claim']}: {claim['detail']}", markup=False, highlight=False, soft_wrap=True)

@@ -78,6 +78,10 @@ class RestoreFailed(Refused):
     """A dump could not be restored; the database is as it was before."""
 
 
+class Interrupted(Refused):
+    """The person at the terminal, or the machine, ended the run."""
+
+
 class OutputRefused(Refused):
     """The findings cannot be written where they were asked for."""
 

@@ -1,13 +1,13 @@
 """What tests of several rooms share: a real Postgres, started once for a session from the wheel."""
 
 import importlib
-import secrets
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,12 @@ _HBA = """\
 local all all trust
 host  all all 127.0.0.1/32 scram-sha-256
 """
+_AS_NEW = """
+    DROP SCHEMA IF EXISTS public CASCADE;
+    CREATE SCHEMA public AUTHORIZATION pg_database_owner;
+    COMMENT ON SCHEMA public IS 'standard public schema';
+    GRANT USAGE ON SCHEMA public TO PUBLIC;
+"""
 _OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "log_line_prefix=%d ")
 
 
@@ -33,16 +39,27 @@ class Postgres:
     `log` is where the server writes; each line starts with the name of the database it is about.
     """
 
-    socket_folder: Path
+    socket_folder: str
     port: int
     log: Path
     _numbers: Iterator[int] = field(default_factory=count)
+    _spare: list[str] = field(default_factory=list)
 
     def database(self) -> str:
         """The DSN of a fresh, empty database, as its superuser, over the socket and without a password."""
+        if self._spare:
+            return self._spare.pop()
         name = f"fresh_{next(self._numbers)}"
         self._as_superuser(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
-        return make_conninfo(host=str(self.socket_folder), port=self.port, user="postgres", dbname=name)
+        return make_conninfo(host=self.socket_folder, port=self.port, user="postgres", dbname=name)
+
+    def take_back(self, dsn: str) -> None:
+        """Empties a database for the next who asks for one, which costs a hundredth of making one."""
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute(_AS_NEW)
+            name = sql.Identifier(connection.info.dbname)
+            connection.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(name))
+        self._spare.append(dsn)
 
     def role_with_password(self, dsn: str, password: str) -> str:
         """The DSN of the same database over TCP on loopback, as a new role that may read what stands in it now."""
@@ -57,7 +74,7 @@ class Postgres:
             )
 
     def _as_superuser(self, statement: sql.Composed) -> None:
-        host = str(self.socket_folder)
+        host = self.socket_folder
         with psycopg.connect(host=host, port=self.port, user="postgres", dbname="postgres", autocommit=True) as server:
             server.execute(statement)
 
@@ -85,35 +102,32 @@ def postgres_tools() -> Path:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory, postgres_tools: Path) -> Iterator[Postgres]:
     """A real server on loopback and on a socket, for the whole session; see `Postgres` for what it gives."""
-    wheel = _wheel()
-    data = tmp_path_factory.mktemp("postgres")
-    # Postgres refuses to run as root; started as root, the wheel hands the folder to a user of its own, and so do we.
-    server = wheel.get_server(data, start=False)
-    server.ensure_pgdata_inited()
-    (data / "pg_hba.conf").write_text(_HBA)
-    folder = wheel.find_suitable_socket_dir(data, server.runtime_path)
-    if server.system_user and folder != data:
-        folder.chmod(0o777)
-    log, port = tmp_path_factory.mktemp("postgres_log") / "log", _free_port()
-    command = [str(postgres_tools / "postgres"), "-D", str(data), "-k", str(folder), "-h", "127.0.0.1", "-p", str(port)]
-    options = [part for option in _OPTIONS for part in ("-c", option)]
-    with (
-        log.open("wb") as written,
-        subprocess.Popen([*command, *options], stdout=written, stderr=written, user=server.system_user) as process,
-    ):
-        try:
-            _wait_until_ready(process, folder, port, log)
-            yield Postgres(folder, port, log)
-        finally:
-            process.send_signal(signal.SIGINT)  # a fast shutdown, which ends the sessions that are still open
-            process.wait(timeout=30)
+    log, port = tmp_path_factory.mktemp("postgres") / "log", _free_port()
+    # Not below pytest's own folder: each session of pytest closes that one to other users, and Postgres refuses to run
+    # as root, so that the wheel, started as root, hands its folder to a user of its own.
+    with tempfile.TemporaryDirectory(prefix="postgres_", ignore_cleanup_errors=True) as folder:
+        server = _wheel().get_server(folder, start=False)
+        server.ensure_pgdata_inited()
+        (Path(folder) / "pg_hba.conf").write_text(_HBA)
+        command = [postgres_tools / "postgres", "-D", folder, "-k", folder, "-h", "127.0.0.1", "-p", str(port)]
+        command += [part for option in _OPTIONS for part in ("-c", option)]
+        with (
+            log.open("wb") as written,
+            subprocess.Popen(command, stdout=written, stderr=written, user=server.system_user) as process,
+        ):
+            try:
+                _wait_until_ready(process, folder, port, log)
+                yield Postgres(folder, port, log)
+            finally:
+                process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
+                process.wait(timeout=30)
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", folder: Path, port: int, log: Path) -> None:
+def _wait_until_ready(process: "subprocess.Popen[bytes]", folder: str, port: int, log: Path) -> None:
     deadline = time.monotonic() + 60
     while True:
         try:
-            psycopg.connect(host=str(folder), port=port, user="postgres", dbname="postgres").close()
+            psycopg.connect(host=folder, port=port, user="postgres", dbname="postgres").close()
         except psycopg.OperationalError:
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"the test Postgres did not start:\n{log.read_text(errors='replace')}")
@@ -123,6 +137,20 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", folder: Path, port: in
 
 
 @pytest.fixture
+def fresh_database(postgres: Postgres) -> Iterator[Callable[[], str]]:
+    """`postgres.database` for one test: what it made is taken back when the test ends."""
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(postgres.database())
+        return made[-1]
+
+    yield make
+    for dsn in made:
+        postgres.take_back(dsn)
+
+
+@pytest.fixture
 def password() -> str:
     """A password that stands nowhere else."""
-    return f"hunter-{secrets.token_hex(8)}"
+    return "hunter-5f2c9a7e0b4d8136"

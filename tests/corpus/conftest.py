@@ -62,12 +62,12 @@ def fill_tables() -> Callable[..., None]:
 
 @pytest.fixture
 def corpus_database(
-    postgres: Any, create_tables: Callable[..., None], fill_tables: Callable[..., None]
+    fresh_database: Callable[[], str], create_tables: Callable[..., None], fill_tables: Callable[..., None]
 ) -> Callable[..., str]:
     """The DSN of a fresh database that holds the lines; further arguments go to the two fixtures above."""
 
     def build(entries: Iterable[Row], signals: Iterable[Row], *, metadata: Any = _at_the_top, **types: str) -> str:
-        dsn = str(postgres.database())
+        dsn = fresh_database()
         create_tables(dsn, **types)
         fill_tables(dsn, entries, signals, metadata=metadata)
         return dsn

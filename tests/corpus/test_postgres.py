@@ -229,9 +229,9 @@ def test_a_row_without_key_or_text_is_refused_with_its_table(
 
 
 @pytest.mark.parametrize("type_", ["bigint", "uuid"])
-def test_keys_of_another_type_are_refused_or_read_as_text(postgres: Any, create_tables: Build, type_: str):
+def test_keys_of_another_type_are_refused_or_read_as_text(fresh_database: Build, create_tables: Build, type_: str):
     """Whatever is decided of them, a snapshot that was read can be hashed and written."""
-    dsn = postgres.database()
+    dsn = fresh_database()
     create_tables(dsn, key="")
     key = {"bigint": "7", "uuid": "6f1c1f0e-0b6e-4a8c-9a53-6a0f2d1d8b11"}[type_]
     for table, column in (("raw_sources", "lookup_key"), ("signals", "lookup_key"), ("signals", "entry_id")):
@@ -246,15 +246,15 @@ def test_keys_of_another_type_are_refused_or_read_as_text(postgres: Any, create_
     assert Snapshot.from_table(snapshot.to_table()).hash == snapshot.hash
 
 
-def test_both_tables_without_rows_are_an_empty_corpus(postgres: Any, create_tables: Build):
-    dsn = postgres.database()
+def test_both_tables_without_rows_are_an_empty_corpus(fresh_database: Build, create_tables: Build):
+    dsn = fresh_database()
     create_tables(dsn)
     snapshot = read_database(dsn)
     assert (snapshot.entries, snapshot.signals, snapshot.refusal) == ((), (), None)
 
 
-def test_a_database_without_either_table_is_an_empty_corpus(postgres: Any):
-    snapshot = read_database(postgres.database())
+def test_a_database_without_either_table_is_an_empty_corpus(fresh_database: Build):
+    snapshot = read_database(fresh_database())
     assert (snapshot.entries, snapshot.signals, snapshot.refusal) == ((), (), None)
 
 
@@ -332,29 +332,29 @@ def test_both_tables_are_read_read_only_and_at_repeatable_read(corpus_database: 
     assert read_database(dsn) == expected
 
 
-def logged(postgres: Any, dsn: str) -> list[str]:
-    """The statements that the server was given for a database since its log was switched on."""
-    start = f"{conninfo_to_dict(dsn)['dbname']} LOG:"
-    lines = postgres.log.read_text(errors="replace").splitlines()
-    return [line.removeprefix(start).split(":", 1)[1].strip() for line in lines if line.startswith(start)]
+@pytest.fixture
+def statements_while(postgres: Any) -> Callable[..., list[str]]:
+    """Does something, and gives the statements that the server was given meanwhile for a database."""
+
+    def listen(dsn: str, act: Callable[[], Any]) -> list[str]:
+        name = str(conninfo_to_dict(dsn)["dbname"])
+        with psycopg.connect(dsn) as connection:
+            connection.execute(sql.SQL("ALTER DATABASE {} SET log_statement = 'all'").format(sql.Identifier(name)))
+        heard = len(postgres.log.read_text(errors="replace"))
+        act()
+        lines = postgres.log.read_text(errors="replace")[heard:].splitlines()
+        start = f"{name} LOG:"
+        return [line.removeprefix(start).split(":", 1)[1].strip() for line in lines if line.startswith(start)]
+
+    return listen
 
 
-def log_statements(dsn: str) -> None:
-    name = sql.Identifier(str(conninfo_to_dict(dsn)["dbname"]))
-    with psycopg.connect(dsn) as connection:
-        connection.execute(sql.SQL("ALTER DATABASE {} SET log_statement = 'all'").format(name))
-
-
-def test_the_whole_reading_is_one_transaction(corpus_database: Build, postgres: Any):
+def test_the_whole_reading_is_one_transaction(corpus_database: Build, statements_while: Build):
     dsn = corpus_database([ENTRY], [SIGNAL])
-    log_statements(dsn)
-    read_database(dsn)
-    statements = logged(postgres, dsn)
-    assert [line for line in statements if line.startswith(("BEGIN", "START"))] == [
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-    ]
-    assert statements[0].startswith("BEGIN")
-    assert statements[-1] == "COMMIT"
+    first, *others = statements_while(dsn, lambda: read_database(dsn))
+    assert first == "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    assert [line for line in others if line.startswith(("BEGIN", "START", "COMMIT", "ROLLBACK"))] == ["COMMIT"]
+    assert others[-1] == "COMMIT"
 
 
 def interrupted_by(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
@@ -416,20 +416,20 @@ def test_a_connection_that_is_ended_half_way_is_a_refusal_and_not_half_a_corpus(
 
 
 def test_five_thousand_rows_of_each_table_come_through_a_cursor_in_several_fetches(
-    corpus_database: Build, postgres: Any
+    corpus_database: Build, statements_while: Build
 ):
     entries = [{"lookup_key": f"e{n:04}", "workspace": "w", "band": "triage", "content": "x"} for n in range(5000)]
     signals = [{"lookup_key": f"s{n:04}", "entry_id": f"e{n:04}", "content": f"text {n}"} for n in range(5000)]
     dsn = corpus_database(entries, signals)
-    log_statements(dsn)
-    snapshot = read_database(dsn)
-    assert [entry.id for entry in snapshot.entries] == [entry["lookup_key"] for entry in entries]
-    assert [(signal.entry_id, signal.content) for signal in snapshot.signals] == [
+    read: list[Snapshot] = []
+    statements = statements_while(dsn, lambda: read.append(read_database(dsn)))
+    assert [entry.id for entry in read[0].entries] == [entry["lookup_key"] for entry in entries]
+    assert [(signal.entry_id, signal.content) for signal in read[0].signals] == [
         (signal["entry_id"], signal["content"]) for signal in signals
     ]
-    fetches = re.findall(r'FETCH FORWARD (\d+) FROM "?eval_pipeline_(\w+?)"?$', "\n".join(logged(postgres, dsn)), re.M)
+    fetches = [re.fullmatch(r'FETCH FORWARD (\d+) FROM "?eval_pipeline_(\w+?)"?', line) for line in statements]
     for table in ("raw_sources", "signals"):
-        sizes = [int(size) for size, name in fetches if name == table]
+        sizes = [int(fetch[1]) for fetch in fetches if fetch and fetch[2] == table]
         assert len(sizes) >= 3
         assert max(sizes) < 5000
 

@@ -1,6 +1,5 @@
 """A dump is restored whole or not at all, over nothing unless that was asked for."""
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -107,18 +106,20 @@ def stands_as_it_did(dsn: str) -> bool:
 
 
 @FORMATS
-def test_a_dump_is_restored_into_an_empty_database(format_: str, dumps: Dumps, postgres: Any, postgres_tools: Path):
-    into = postgres.database()
+def test_a_dump_is_restored_into_an_empty_database(
+    format_: str, dumps: Dumps, fresh_database: Build, postgres_tools: Path
+):
+    into = fresh_database()
     assert restore(dumps.of(format_), into=into, replace=False, tools=postgres_tools) == TABLES
     assert read_database(into).hash == dumps.hash
 
 
 @FORMATS
 def test_the_tools_are_looked_for_on_the_path(
-    format_: str, dumps: Dumps, postgres: Any, postgres_tools: Path, monkeypatch: pytest.MonkeyPatch
+    format_: str, dumps: Dumps, fresh_database: Build, postgres_tools: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", str(postgres_tools))
-    into = postgres.database()
+    into = fresh_database()
     assert restore(dumps.of(format_), into=into, replace=False, tools=None) == TABLES
 
 
@@ -139,15 +140,15 @@ def test_replace_drops_what_stood_there_first(format_: str, dumps: Dumps, old: s
     assert read_database(old).hash == dumps.hash
 
 
-def test_replace_of_an_empty_database_is_a_restore(dumps: Dumps, postgres: Any, postgres_tools: Path):
-    into = postgres.database()
+def test_replace_of_an_empty_database_is_a_restore(dumps: Dumps, fresh_database: Build, postgres_tools: Path):
+    into = fresh_database()
     assert restore(dumps.plain, into=into, replace=True, tools=postgres_tools) == TABLES
     assert read_database(into).hash == dumps.hash
 
 
 @FORMATS
-def test_a_dump_can_be_restored_over_itself(format_: str, dumps: Dumps, postgres: Any, postgres_tools: Path):
-    into = postgres.database()
+def test_a_dump_can_be_restored_over_itself(format_: str, dumps: Dumps, fresh_database: Build, postgres_tools: Path):
+    into = fresh_database()
     for _ in range(2):
         restore(dumps.of(format_), into=into, replace=True, tools=postgres_tools)
     assert read_database(into).hash == dumps.hash
@@ -177,9 +178,9 @@ def test_a_dump_that_fails_half_way_leaves_the_old_tables_as_they_were(
 
 @FORMATS
 def test_a_dump_that_fails_half_way_leaves_an_empty_database_empty(
-    format_: str, postgres: Any, corpus_database: Build, dump: Build, postgres_tools: Path, tmp_path: Path
+    format_: str, fresh_database: Build, corpus_database: Build, dump: Build, postgres_tools: Path, tmp_path: Path
 ):
-    source, into = corpus_database(ENTRIES, SIGNALS), postgres.database()
+    source, into = corpus_database(ENTRIES, SIGNALS), fresh_database()
     execute(source, FAILS_HALF_WAY)
     broken = dump(source, format_, tmp_path / "dump")
     with pytest.raises(RestoreFailed, match="violates check constraint"):
@@ -235,10 +236,10 @@ def test_a_custom_dump_that_was_cut_off_is_not_restored(
 )
 @pytest.mark.parametrize("replace", [True, False], ids=["replace", "into_empty"])
 def test_a_file_that_is_no_dump_is_refused(
-    content: bytes, replace: bool, old: str, postgres: Any, postgres_tools: Path, tmp_path: Path
+    content: bytes, replace: bool, old: str, fresh_database: Build, postgres_tools: Path, tmp_path: Path
 ):
     (tmp_path / "dump").write_bytes(content)
-    into = old if replace else postgres.database()
+    into = old if replace else fresh_database()
     with pytest.raises(RestoreFailed, match=r"dump '.+dump'"):
         restore(tmp_path / "dump", into=into, replace=replace, tools=postgres_tools)
     if replace:
@@ -267,61 +268,66 @@ def test_a_tool_that_is_missing_from_its_folder_is_named(
 
 
 def test_a_tool_that_is_missing_from_the_path_is_named(
-    dumps: Dumps, postgres: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dumps: Dumps, fresh_database: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RestoreFailed, match="psql is not on the PATH; install .+, or name their folder with --tools"):
-        restore(dumps.plain, into=postgres.database(), replace=False, tools=None)
+    with pytest.raises(RestoreFailed, match=r"psql is not on the PATH; install .+, or name their folder with --tools"):
+        restore(dumps.plain, into=fresh_database(), replace=False, tools=None)
 
 
-def test_a_plain_dump_needs_no_pg_restore(dumps: Dumps, postgres: Any, postgres_tools: Path, tmp_path: Path):
+def test_a_plain_dump_needs_no_pg_restore(dumps: Dumps, fresh_database: Build, postgres_tools: Path, tmp_path: Path):
     (tmp_path / "psql").symlink_to(postgres_tools / "psql")
-    assert restore(dumps.plain, into=postgres.database(), replace=False, tools=tmp_path) == TABLES
+    assert restore(dumps.plain, into=fresh_database(), replace=False, tools=tmp_path) == TABLES
 
 
-def owned_by_a_role_that_is_gone(dsn: str) -> None:
-    """Called with a database whose dump was taken while the role was there."""
-    execute(dsn, "REASSIGN OWNED BY owner_of_old TO postgres; DROP OWNED BY owner_of_old; DROP ROLE owner_of_old")
+@pytest.fixture
+def dump_of_a_role_that_is_gone(corpus_database: Build, dump: Build, tmp_path: Path) -> Callable[[str], Path]:
+    """A dump of tables that belonged to a role, and could be read by it, that exists no more."""
+
+    def write(format_: str) -> Path:
+        source = corpus_database(ENTRIES, SIGNALS)
+        execute(source, "CREATE ROLE gone; ALTER TABLE raw_sources OWNER TO gone; GRANT SELECT ON signals TO gone")
+        path = Path(dump(source, format_, tmp_path / "dump"))
+        execute(source, "REASSIGN OWNED BY gone TO postgres; DROP OWNED BY gone; DROP ROLE gone")
+        return path
+
+    return write
 
 
-@FORMATS
-def test_a_role_that_does_not_exist_here_is_no_reason_to_lose_a_corpus(
-    format_: str, old: str, corpus_database: Build, dump: Build, postgres_tools: Path, tmp_path: Path
+def test_a_custom_dump_is_restored_though_its_owner_does_not_exist_here(
+    dump_of_a_role_that_is_gone: Build, dumps: Dumps, old: str, postgres_tools: Path
 ):
-    """A custom dump is loaded without its owners; a plain one is refused, names the role, and changes nothing."""
-    source = corpus_database(ENTRIES, SIGNALS)
-    execute(source, "CREATE ROLE owner_of_old; ALTER TABLE raw_sources OWNER TO owner_of_old;")
-    execute(source, "GRANT SELECT ON signals TO owner_of_old")
-    path = dump(source, format_, tmp_path / "dump")
-    owned_by_a_role_that_is_gone(source)
-    if format_ == "custom":
-        assert restore(path, into=old, replace=True, tools=postgres_tools) == TABLES
-        assert read_database(old).hash == read_database(source).hash
-    else:
-        with pytest.raises(RestoreFailed, match='role "owner_of_old" does not exist'):
-            restore(path, into=old, replace=True, tools=postgres_tools)
-        assert stands_as_it_did(old)
+    assert restore(dump_of_a_role_that_is_gone("custom"), into=old, replace=True, tools=postgres_tools) == TABLES
+    assert read_database(old).hash == dumps.hash
+
+
+def test_a_plain_dump_whose_owner_does_not_exist_here_is_refused_whole_and_names_the_role(
+    dump_of_a_role_that_is_gone: Build, old: str, postgres_tools: Path
+):
+    with pytest.raises(RestoreFailed, match='role "gone" does not exist'):
+        restore(dump_of_a_role_that_is_gone("plain"), into=old, replace=True, tools=postgres_tools)
+    assert stands_as_it_did(old)
 
 
 def test_a_database_that_does_not_answer_is_unreachable(dumps: Dumps, postgres_tools: Path, password: str):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         into = f"postgresql://u:{password}@127.0.0.1:{held.getsockname()[1]}/d"
-        with pytest.raises(CorpusUnreachable, match="cannot be reached: .+; check that it runs") as refused:
+        with pytest.raises(CorpusUnreachable, match=r"cannot be reached: .+; check that it runs") as refused:
             restore(dumps.plain, into=into, replace=False, tools=postgres_tools)
     assert password not in str(refused.value)
 
 
-def test_a_missing_database_is_unreachable(dumps: Dumps, postgres: Any, postgres_tools: Path):
-    into = make_conninfo(postgres.database(), dbname="no_such_corpus")
+def test_a_missing_database_is_unreachable(dumps: Dumps, fresh_database: Build, postgres_tools: Path):
+    into = make_conninfo(fresh_database(), dbname="no_such_corpus")
     with pytest.raises(CorpusUnreachable, match='database "no_such_corpus" does not exist'):
         restore(dumps.plain, into=into, replace=False, tools=postgres_tools)
 
 
 def test_a_wrong_password_is_unreachable_and_is_not_shown(
-    dumps: Dumps, postgres: Any, postgres_tools: Path, password: str
+    dumps: Dumps, fresh_database: Build, postgres: Any, postgres_tools: Path, password: str
 ):
-    into = make_conninfo(postgres.role_with_password(postgres.database(), "the right one"), password=password)
+    into = make_conninfo(postgres.role_with_password(fresh_database(), "the right one"), password=password)
     with pytest.raises(CorpusUnreachable, match="password authentication failed") as refused:
         restore(dumps.plain, into=into, replace=False, tools=postgres_tools)
     assert password not in str(refused.value)
@@ -342,25 +348,30 @@ def test_refusals_of_a_database_do_not_show_its_password(
     assert stands_as_it_did(old)
 
 
-def test_a_role_with_a_password_can_restore(dumps: Dumps, postgres: Any, postgres_tools: Path, password: str):
-    empty = postgres.database()
-    into = postgres.role_with_password(empty, password)
+@pytest.fixture
+def writer(fresh_database: Build, postgres: Any, password: str) -> str:
+    """An empty database, as a role with a password that may create tables in it."""
+    empty = fresh_database()
+    into = str(postgres.role_with_password(empty, password))
     execute(empty, f"GRANT CREATE ON SCHEMA public TO {conninfo_to_dict(into)['user']}")
-    assert restore(dumps.plain, into=into, replace=False, tools=postgres_tools) in [TABLES]
-    assert read_database(into).hash == dumps.hash
+    return into
 
 
-def test_the_password_is_not_among_the_arguments_of_psql(
-    dumps: Dumps, postgres: Any, postgres_tools: Path, password: str, tmp_path: Path
+def test_a_role_with_a_password_can_restore_what_another_owned(dumps: Dumps, writer: str, postgres_tools: Path):
+    assert restore(dumps.custom, into=writer, replace=False, tools=postgres_tools) == TABLES
+    assert read_database(writer).hash == dumps.hash
+
+
+def test_the_password_is_not_among_the_arguments_of_a_tool(
+    dumps: Dumps, writer: str, postgres_tools: Path, password: str, tmp_path: Path
 ):
     """Whoever is on the machine can list the arguments of a process that runs."""
-    empty = postgres.database()
-    into = postgres.role_with_password(empty, password)
-    execute(empty, f"GRANT CREATE ON SCHEMA public TO {conninfo_to_dict(into)['user']}")
-    psql, seen = tmp_path / "psql", tmp_path / "arguments"
-    psql.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{seen}"\nexec "{postgres_tools / "psql"}" "$@"\n')
-    psql.chmod(0o755)
-    shutil.copy(dumps.plain, tmp_path / "dump")
-    assert restore(tmp_path / "dump", into=into, replace=False, tools=tmp_path) == TABLES
-    assert "--single-transaction" in seen.read_text()
-    assert password not in seen.read_text()
+    seen = tmp_path / "arguments"
+    for name in ("psql", "pg_restore"):
+        tool = tmp_path / name
+        tool.write_text(f'#!/bin/sh\nprintf "%s\\n" "$0" "$@" >> "{seen}"\nexec "{postgres_tools / name}" "$@"\n')
+        tool.chmod(0o755)
+    assert restore(dumps.custom, into=writer, replace=False, tools=tmp_path) == TABLES
+    arguments = seen.read_text()
+    assert {str(tmp_path / "psql"), str(tmp_path / "pg_restore")} <= set(arguments.splitlines())
+    assert password not in arguments

@@ -80,8 +80,8 @@ def test_a_wrong_password_is_unreachable_and_is_not_shown(corpus_database: Build
     assert password.encode() not in table_bytes(snapshot.to_table())
 
 
-def test_a_missing_database_is_unreachable_and_named(postgres: Any):
-    snapshot = pinned(make_conninfo(postgres.database(), dbname="no_such_corpus"))
+def test_a_missing_database_is_unreachable_and_named(fresh_database: Build):
+    snapshot = pinned(make_conninfo(fresh_database(), dbname="no_such_corpus"))
     assert reason_of(snapshot) is Reason.CORPUS_UNREACHABLE
     assert 'database "no_such_corpus" does not exist' in str(snapshot.refusal)
 
@@ -127,10 +127,10 @@ def test_a_database_with_a_faulty_row_is_malformed(corpus_database: Build):
 
 
 def test_an_empty_corpus_was_read_and_is_not_unreachable(
-    postgres: Any, create_tables: Build, corpus_folder: Build, tmp_path: Path
+    fresh_database: Build, create_tables: Build, corpus_folder: Build, tmp_path: Path
 ):
     """Without tables, with tables that hold no row, without files, with files that hold no line: one and the same."""
-    without_tables, without_rows, bare = postgres.database(), postgres.database(), tmp_path / "bare"
+    without_tables, without_rows, bare = fresh_database(), fresh_database(), tmp_path / "bare"
     create_tables(without_rows)
     bare.mkdir()
     empties = [pinned(source) for source in (without_tables, without_rows, str(bare), str(corpus_folder([], [])))]

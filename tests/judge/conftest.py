@@ -104,7 +104,7 @@ class ChatServer:
         try:
             while await self._serve_one(reader, writer):
                 pass
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             self.connections_open -= 1
@@ -215,8 +215,8 @@ def answers_of() -> Callable[..., list[Answer]]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The client's times, shortened so that a test can wait for them."""
     monkeypatch.setattr(chat, "ATTEMPTS", 3)
-    monkeypatch.setattr(chat, "ATTEMPT_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(chat, "PROBE_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(chat, "ATTEMPT_TIMEOUT_S", 0.4)
+    monkeypatch.setattr(chat, "PROBE_TIMEOUT_S", 0.4)
     monkeypatch.setattr(chat, "FIRST_WAIT_S", 0.001)
     return monkeypatch
 

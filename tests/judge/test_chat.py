@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from eval_pipeline.canonical import text_hash
-from eval_pipeline.errors import JudgeDown
+from eval_pipeline.errors import JudgeDown, Refused
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.chat import Endpoint
 from eval_pipeline.judge.desk import Desk
@@ -94,8 +94,8 @@ def test_a_compressed_answer_is_read(server, reply, completion, answer_of):
         pytest.param({"sent": "hung up"}, id="hung up"),
         pytest.param({"sent": "cut", "body": b'{"choices": [{"message": {"content": "SUPPORTED"}}]}'}, id="cut"),
         pytest.param({"sent": "not http"}, id="not HTTP"),
-        pytest.param({"sent": "drip", "body": b"{}"}, id="a byte at a time, without an end"),
-        pytest.param({"delay_s": 0.6}, id="timeout"),
+        pytest.param({"sent": "drip", "body": b"{}"}, id="a byte at a time"),
+        pytest.param({"delay_s": 0.8}, id="timeout"),
         pytest.param({"body": b"<html>Sign in</html>", "headers": {"Content-Type": "text/html"}}, id="HTML page"),
         pytest.param({"body": b'{"choices": [{"mess'}, id="truncated JSON"),
         pytest.param({"body": b""}, id="empty body"),
@@ -131,10 +131,10 @@ def test_a_refused_connection_has_failed_rather_than_timed_out(chat_at, answers_
 
 
 def test_the_reason_is_that_of_the_last_attempt(server, reply, answer_of):
-    server.in_turn(reply(500), reply(delay_s=0.6), reply(503))
+    server.in_turn(reply(500), reply(delay_s=0.8), reply(503))
     assert answer_of().no_label is NoLabel.FAILED
     server.requests.clear()
-    server.in_turn(reply(500), reply(503), reply(delay_s=0.6))
+    server.in_turn(reply(500), reply(503), reply(delay_s=0.8))
     assert answer_of().no_label is NoLabel.TIMED_OUT
 
 
@@ -144,7 +144,7 @@ def test_latency_counts_all_attempts(server, reply, completion, answer_of):
 
 
 def test_the_waits_grow_and_are_random(server, reply, answer_of, quick):
-    """The wait before attempt k + 1 is at most FIRST_WAIT_S * 2 ** (k - 1), and seldom all of it."""
+    """The wait before attempt k + 1 is at most FIRST_WAIT_S * 2 ** (k - 1), less a share that is left to chance."""
     quick.setattr(chat, "FIRST_WAIT_S", 0.02)
     quick.setattr(chat, "ATTEMPTS", 6)
     server.in_turn(reply(500))
@@ -152,12 +152,11 @@ def test_the_waits_grow_and_are_random(server, reply, answer_of, quick):
     waits = server.waits_s()
     assert len(waits) == 5
     assert max(waits) > 0.04  # with one and the same wait none would be over .02
-    assert sum(waits) < 0.02 * (1 + 2 + 4 + 8 + 16) + 0.5
+    assert sum(waits) < 0.02 * (1 + 2 + 4 + 8 + 16) + 1
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_in_seconds_is_waited_for(server, problem, completion, answer_of, status):
-    server.in_turn(problem(status, "slow down", Retry_After="1"), completion("SUPPORTED"))
+def test_retry_after_in_seconds_is_waited_for(server, problem, completion, answer_of):
+    server.in_turn(problem(429, "slow down", Retry_After="1"), completion("SUPPORTED"))
     assert answer_of().raw == "SUPPORTED"
     assert 1.0 <= server.waits_s()[0] < 3
 
@@ -170,10 +169,14 @@ def test_retry_after_as_a_date_is_waited_for(server, problem, completion, answer
     assert 0.9 <= server.waits_s()[0] < 4
 
 
-@pytest.mark.parametrize("header", ["3600", formatdate(4102444800, usegmt=True), "inf"], ids=["hour", "2100", "inf"])
-def test_retry_after_is_capped(server, problem, completion, answer_of, quick, header):
+@pytest.mark.parametrize(
+    ("status", "header"),
+    [(429, "3600"), (503, formatdate(4102444800, usegmt=True)), (503, "inf")],
+    ids=["an hour", "until 2100", "for ever"],
+)
+def test_retry_after_is_capped(server, problem, completion, answer_of, quick, status, header):
     quick.setattr(chat, "LONGEST_WAIT_S", 0.2)
-    server.in_turn(problem(429, "slow down", Retry_After=header), completion("SUPPORTED"))
+    server.in_turn(problem(status, "slow down", Retry_After=header), completion("SUPPORTED"))
     assert answer_of().raw == "SUPPORTED"
     assert 0.2 <= server.waits_s()[0] < 2
 
@@ -327,7 +330,7 @@ def test_a_judge_that_stumbles_once_is_up(server, reply, completion, chat_at):
         {"status": 500},
         {"sent": "reset"},
         {"sent": "not http"},
-        {"delay_s": 0.6},
+        {"delay_s": 0.8},
         {"body": b"<html>Sign in</html>"},
         {"body": b'{"choices": []}'},
     ],
@@ -347,10 +350,10 @@ def test_a_judge_that_refuses_the_key_is_down_with_that_sentence(server, problem
 
 
 @pytest.mark.parametrize("base_url", ["127.0.0.1:9/v1", "http://127.0.0.1:port/v1", "http://[::1/v1", "ftp://x/v1"])
-def test_a_base_url_that_is_none_is_a_judge_that_is_down(chat_at, base_url):
-    with pytest.raises(JudgeDown) as down:
+def test_a_base_url_that_is_none_is_refused_in_a_sentence(chat_at, base_url):
+    with pytest.raises(Refused) as refused:
         probe(chat_at(base_url))
-    assert base_url in str(down.value)
+    assert base_url in str(refused.value)
 
 
 def test_connections_are_reused_and_closed(server, completion, chat_at):
@@ -400,9 +403,7 @@ def test_a_connection_that_the_server_gave_up_meanwhile_costs_one_more_attempt_a
     assert answers[1].attempts <= 2
 
 
-ENDPOINT = Endpoint(
-    base_url="http://127.0.0.1:9/v1", model="m", api_key=KEY, revision="r1", max_tokens=8, in_flight=4
-)
+ENDPOINT = Endpoint(base_url="http://127.0.0.1:9/v1", model="m", api_key=KEY, revision="r1", max_tokens=8, in_flight=4)
 
 
 def key_with(question=QUESTION, prompt=None, **changes):
@@ -502,9 +503,9 @@ def test_a_server_that_repeats_the_key_does_not_bring_it_into_the_sentence(serve
 
 
 @pytest.mark.parametrize("end", ["\n", "é", "\r\nX-Other: 1"], ids=["line end", "not ASCII", "another header"])
-def test_a_key_that_no_header_can_hold_is_a_judge_that_is_down_and_is_not_shown(server, completion, chat_at, end):
+def test_a_key_that_no_header_can_hold_is_refused_and_not_shown(server, completion, chat_at, end):
     server.in_turn(completion("SUPPORTED"))
-    with pytest.raises(JudgeDown) as down:
+    with pytest.raises(Refused) as refused:
         probe(chat_at(server.url, api_key=KEY + end))
-    assert KEY not in str(down.value)
+    assert KEY not in str(refused.value)
     assert server.requests == []

@@ -119,10 +119,14 @@ def test_an_empty_journal_is_removed(tmp_path):
 
 
 def test_a_run_that_breaks_off_keeps_its_lines(tmp_path, judge, questions):
-    with pytest.raises(ZeroDivisionError), JournalWriter(tmp_path, "run") as journal:
-        journal.append(judgment(judge, questions(1)[0]), judge)
-        raise ZeroDivisionError
-    assert len(read_journal(journal.path).records) == 1
+    def run():
+        with JournalWriter(tmp_path, "run") as journal:
+            journal.append(judgment(judge, questions(1)[0]), judge)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert len(read_journal(tmp_path / "run.jsonl").records) == 1
 
 
 @pytest.mark.parametrize("left", [1, 20, -1], ids=["one byte", "half a line", "all but the line end"])

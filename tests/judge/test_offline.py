@@ -92,10 +92,6 @@ def test_what_has_no_label_is_not_labelled_rather_than_not_supported(labels_of, 
     assert (answer.raw, answer.no_label) == (None, NoLabel.NOT_LABELLED)
 
 
-def test_labels_are_the_oracle():
-    assert Standing.ORACLE != Standing.UNCALIBRATED
-
-
 def test_two_labels_that_contradict_each_other_are_refused_with_their_line(labels_of):
     with pytest.raises(MalformedLabels, match=r"line 4, field 'supported': found false .*'e1'"):
         labels_of([*LABELS, LABELS[0] | {"supported": False}])
@@ -138,8 +134,12 @@ def test_a_labels_file_that_is_not_there_is_refused_by_its_name(tmp_path):
         read_labels(tmp_path / "absent.jsonl")
 
 
-def test_labels_in_another_order_are_the_same_judge_and_other_labels_are_another(labels_of):
+def test_labels_are_the_oracle(labels_of):
     assert labels_of(LABELS).standing is Standing.ORACLE
+    assert labels_of(LABELS).kind == "labels"
+
+
+def test_labels_in_another_order_are_the_same_judge_and_other_labels_are_another(labels_of):
     assert fingerprint(labels_of(LABELS)) == fingerprint(labels_of(LABELS[::-1]))
     changed = [LABELS[0] | {"supported": False}, *LABELS[1:]]
     assert fingerprint(labels_of(LABELS)) != fingerprint(labels_of(changed))

@@ -164,7 +164,7 @@ def _counted(
 def _spanned(entry_id: str, *, spans: int, supported: int, blank: int = 0) -> Note:
     """A note without propositions whose signals each record a span; the first `blank` of them a blank one."""
     told = [f"{entry_id} told {place:04d}" for place in range(spans)]
-    content, width = " ".join(told), len(told[0])
+    content, width = " ".join(told), len(f"{entry_id} told 0000")
     ends = [(place * (width + 1), place * (width + 1) + width) for place in range(spans)]
     ends = [(width, width + 1) if place < blank else span for place, span in enumerate(ends)]
     signals = tuple(

@@ -163,7 +163,6 @@ def test_a_95_percent_interval_holds_the_true_recall_in_95_percent_of_studies(qu
     for _ in range(300):
         interval = found_in(quartile_table(random_rows(rng, 60)), plan).pooled.interval
         covered += interval.low <= 0.8 <= interval.high
-    print(covered)
     assert binomtest(covered, 300, 0.95).pvalue > 0.01
 
 

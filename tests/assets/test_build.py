@@ -1,0 +1,115 @@
+"""The definitions load, quietly, and hold what the house promises."""
+
+import logging
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from assets.build import build_defs
+from assets.resources import Home, StudyInputs, home_folder
+
+PROJECT = Path(__file__).resolve().parents[2]
+CHAIN = (
+    "sealed_plan",
+    "corpus",
+    "proposition_fixture",
+    "frame",
+    "nli_judgments",
+    "entry_quartiles",
+    "recall_estimate",
+    "uniformity_bound",
+    "precision_guard",
+    "band_ledger",
+    "extraction_verdict",
+    "extraction_report",
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("EVAL_PIPELINE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def specs() -> dict[str, dg.AssetSpec]:
+    return {spec.key.to_user_string(): spec for spec in build_defs().resolve_all_asset_specs()}
+
+
+def test_the_definitions_load_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.WARNING):
+        warnings.simplefilter("always")
+        dg.Definitions.validate_loadable(build_defs())
+    assert [str(warning.message) for warning in caught] == []
+    assert caplog.records == []
+
+
+def test_the_chain_stands_in_one_group_under_the_names_that_were_promised() -> None:
+    assert set(CHAIN) <= {name for name, spec in specs().items() if spec.group_name == "extraction"}
+
+
+@pytest.mark.parametrize("name", CHAIN)
+def test_each_asset_says_what_it_is_and_has_a_code_version(name: str) -> None:
+    spec = specs()[name]
+    assert spec.description
+    assert spec.code_version
+
+
+def test_loading_writes_nothing(home: Path) -> None:
+    build_defs()
+    assert not home.exists()
+
+
+def test_a_resource_that_is_handed_in_takes_the_place_of_the_house_s_own() -> None:
+    other = Home(path="/elsewhere")
+    resources = build_defs(resource_overrides={"home": other}).resources or {}
+    assert resources["home"] is other
+    assert isinstance(resources["inputs"], StudyInputs)
+
+
+def test_the_home_is_what_the_environment_says_and_else_a_folder_of_the_project(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home_folder() == home
+    monkeypatch.delenv("EVAL_PIPELINE_HOME")
+    assert home_folder() == PROJECT / ".eval_pipeline"
+
+
+def test_a_key_of_the_judge_is_shown_as_its_variable_s_name_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVAL_PIPELINE_JUDGE_API_KEY", "sk-very-secret")
+    endpoint: Any = (build_defs().resources or {})["endpoint"]
+    assert "sk-very-secret" not in repr(endpoint)
+    job = build_defs().resolve_job_def("extraction")
+    shown = repr(job.resource_defs["endpoint"].config_schema.default_value)
+    assert "EVAL_PIPELINE_JUDGE_API_KEY" in shown
+    assert "sk-very-secret" not in shown
+
+
+def test_of_the_library_only_the_command_line_imports_what_knows_dagster() -> None:
+    importing = {
+        path.name
+        for path in (PROJECT / "eval_pipeline").rglob("*.py")
+        if re.search(r"^\s*(import|from) (dagster|assets)\b", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert importing == {"cli.py"}
+
+
+def test_the_workspace_file_loads_from_any_folder(tmp_path: Path) -> None:
+    environment = os.environ | {"DAGSTER_HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "definitions", "validate"]
+    done = subprocess.run(
+        [*command, "-w", str(PROJECT / "workspace.yaml")],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Validation successful for code location eval_pipeline" in done.stdout + done.stderr
