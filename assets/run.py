@@ -14,6 +14,7 @@ from assets.build import build_defs
 from assets.resources import PROJECT, home_folder
 from eval_pipeline.bundled import bundled
 from eval_pipeline.errors import Interrupted
+from eval_pipeline.evidence import write_atomically
 
 WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -32,8 +33,9 @@ def dagster_home() -> Path:
     if os.environ.get("DAGSTER_HOME"):
         return Path(os.environ["DAGSTER_HOME"])
     home = home_folder() / "dagster"
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "dagster.yaml").write_bytes(_configuration().read_bytes())
+    copy, configuration = home / "dagster.yaml", _configuration().read_bytes()
+    if not copy.exists() or copy.read_bytes() != configuration:
+        write_atomically(copy, configuration)
     return home
 
 

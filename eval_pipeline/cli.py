@@ -125,7 +125,9 @@ def main() -> None:
     except typer.TyperException as error:
         _complain(f"{error}; see --help")
     except OSError as error:
-        _complain(f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}; make room, or permit it")
+        _complain(
+            f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}; make room, or permit it"
+        )
     else:
         if status == _INTERRUPTED:
             _complain("interrupted")

@@ -84,31 +84,31 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     if rule.counted_in == "calls":
         failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
     else:
-        undecided = _undecided(evidence)
+        undecided = undecided_propositions(evidence)
         failed, all_of_them, what = undecided, pooled.judged + undecided, "propositions"
     if pooled.judged and failed <= rule.at_most * all_of_them:
         return None
     why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "no answer"
     detail = (
         f"{failed} of {all_of_them} {what} gave no label ({why}), and the plan allows {rule.at_most} of them;"
-        f" {_range(evidence)}mend the judge and run again, what was judged is kept"
+        f" recall may lie anywhere {worst_case(evidence)}; mend the judge and run again, what was judged is kept"
     )
     outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
 
 
-def _undecided(evidence: Evidence) -> int:
+def undecided_propositions(evidence: Evidence) -> int:
     """All undecided propositions, those of entries of which nothing was judged included."""
     in_frame = sum(unit.state is State.IN for unit in evidence.frame.units)
     return in_frame - evidence.recall.pooled.judged
 
 
-def _range(evidence: Evidence) -> str:
-    """The worst-case range of recall, as a clause."""
+def worst_case(evidence: Evidence) -> str:
+    """The range that the undecided leave to recall, in words."""
     worst = evidence.recall.worst_case
     if worst is None or worst.low is None or worst.high is None:
-        return ""
-    return f"recall may lie anywhere from {float(worst.low):.4f} to {float(worst.high):.4f}; "
+        return "from 0 to 1"
+    return f"from {float(worst.low):.4f} to {float(worst.high):.4f}"
 
 
 def _underpowered(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:

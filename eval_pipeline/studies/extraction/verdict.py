@@ -7,7 +7,14 @@ from eval_pipeline.errors import SealBroken
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Number, Outcome, Reason, Verdict
-from eval_pipeline.studies.extraction.obstacles import Evidence, Obstacle, guard_obstacle, recall_obstacle
+from eval_pipeline.studies.extraction.obstacles import (
+    Evidence,
+    Obstacle,
+    guard_obstacle,
+    recall_obstacle,
+    undecided_propositions,
+    worst_case,
+)
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
@@ -53,6 +60,8 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     )
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
     said = f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and {firm}"
+    if undecided := undecided_propositions(evidence):
+        said += f"; {undecided} undecided ones leave recall anywhere {worst_case(evidence)}"
     return _decided(verdict, outcome, said, evidence, plan)
 
 
