@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import aiohttp
 import httpx
 from httpx_aiohttp import HttpxAiohttpClient
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from eval_pipeline.errors import JudgeDown
+from eval_pipeline.errors import JudgeDown, JudgeUnknown
 from eval_pipeline.judge.prompt import Prompt, user_turn
 from eval_pipeline.judge.protocol import Standing, texts_of
 from eval_pipeline.records import Answer, NoLabel, Question
@@ -31,7 +32,7 @@ _FINAL_STATUS = {
     404: "is not there",
 }
 _AGAIN_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_TOO_LONG = ("context_length_exceeded", "maximum context length", "context length", "too many tokens")
+_TOO_LONG = ("context_length_exceeded", "context length", "context size", "too many tokens")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 _PROBE = Question(entry_id="probe", premise="The probe was sent.", hypothesis="The probe was sent.")
 
@@ -82,6 +83,13 @@ class ChatJudge:
         self._prompt = prompt
         self._jitter = random.Random(0)  # noqa: S311  # spreads retries; no result depends on it
         self._client: httpx.AsyncClient | None = None
+        try:
+            url = httpx.URL(endpoint.base_url)
+        except httpx.InvalidURL as error:
+            raise JudgeUnknown(
+                f"the judge's base URL {endpoint.base_url!r} is not a URL ({error}); correct it"
+            ) from None
+        self._shown_url = str(url.copy_with(userinfo=b""))
 
     @property
     def in_flight(self) -> int:
@@ -93,7 +101,7 @@ class ChatJudge:
         """All that the labels depend on, and not the key, the time limits or the number in flight."""
         return {
             "kind": self.kind,
-            "base_url": self._endpoint.base_url,
+            "base_url": self._shown_url,
             "model": self._endpoint.model,
             "revision": self._endpoint.revision,
             "prompt": {"id": self._prompt.id, "sha256": self._prompt.hash},
@@ -108,9 +116,7 @@ class ChatJudge:
         """One small question; any answer that can be read as a completion will do."""
         answer = await self._ask(_PROBE, attempts=2, timeout_s=PROBE_TIMEOUT_S)
         if answer.no_label in (NoLabel.FAILED, NoLabel.TIMED_OUT):
-            raise JudgeDown(
-                f"the judge at {self._endpoint.base_url} does not answer; start it, or correct the base URL"
-            )
+            raise JudgeDown(f"the judge at {self._shown_url} does not answer; start it, or correct the base URL")
 
     async def answer(self, question: Question) -> Answer:
         """The model's words, or why there are none after the last attempt."""
@@ -128,30 +134,27 @@ class ChatJudge:
         for attempt in range(1, attempts + 1):
             wait_s = 0.0
             try:
-                response = await self._post(question, timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    response = await self._post(question)
                 if response.status_code not in _AGAIN_STATUS:
                     return self._read(response, attempt, time.monotonic() - started)
                 self._stop_without_quota(response)
                 last, wait_s = NoLabel.FAILED, _retry_after_s(response)
-            except httpx.TimeoutException:
+            except TimeoutError:
                 last = NoLabel.TIMED_OUT
-            except _UnreadableBody:
-                last = NoLabel.FAILED
-            except httpx.TransportError:
+            except (_UnreadableBody, httpx.RequestError, aiohttp.ClientError):
                 last = NoLabel.FAILED
             if attempt < attempts:
                 backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1)) * self._jitter.random()
                 await asyncio.sleep(max(backoff_s, min(wait_s, LONGEST_WAIT_S)))
         return Answer(None, last, attempts, time.monotonic() - started, None)
 
-    async def _post(self, question: Question, timeout_s: float) -> httpx.Response:
+    async def _post(self, question: Question) -> httpx.Response:
         if self._client is None:
-            headers = {"Authorization": f"Bearer {self._endpoint.api_key}"} if self._endpoint.api_key else {}
-            limits = httpx.Limits(max_connections=self.in_flight, max_keepalive_connections=self.in_flight)
-            self._client = HttpxAiohttpClient(headers=headers, limits=limits)
+            self._client = self._connected()
         return await self._client.post(
             f"{self._endpoint.base_url.rstrip('/')}/chat/completions",
-            timeout=timeout_s,
+            timeout=None,  # the whole attempt has one limit, and a server that drips bytes does not get round it
             json={
                 "model": self._endpoint.model,
                 "messages": [
@@ -163,6 +166,16 @@ class ChatJudge:
             },
         )
 
+    def _connected(self) -> httpx.AsyncClient:
+        key = self._endpoint.api_key
+        if not (key.isascii() and key.isprintable()):
+            raise JudgeDown(
+                "the judge's API key holds a line end or another mark that no header can hold; set it again"
+            )
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        limits = httpx.Limits(max_connections=self.in_flight, max_keepalive_connections=self.in_flight)
+        return HttpxAiohttpClient(headers=headers, limits=limits)
+
     def _read(self, response: httpx.Response, attempt: int, latency_s: float) -> Answer:
         """The answer in a response that asking again would not change.
 
@@ -173,8 +186,8 @@ class ChatJudge:
             if any(mark in body.lower() for mark in _TOO_LONG):
                 return Answer(None, NoLabel.TOO_LONG, attempt, latency_s, None)
             raise JudgeDown(
-                f"the judge at {self._endpoint.base_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
-                f" (HTTP {response.status_code}: {_message(body)}); correct its base URL, model or key"
+                f"the judge at {self._shown_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
+                f" (HTTP {response.status_code}: {self._message(body)}); correct its base URL, model or key"
             )
         try:
             completion = _Completion.model_validate_json(body)
@@ -182,18 +195,23 @@ class ChatJudge:
         except (ValidationError, IndexError):
             raise _UnreadableBody from None
         tokens = completion.usage.total_tokens if completion.usage else None
-        if choice.finish_reason == "content_filter" or choice.message.refusal:
-            return Answer(None, NoLabel.REFUSED, attempt, latency_s, tokens)
-        if choice.finish_reason == "length" and self._prompt.read(choice.message.content or "") is None:
-            return Answer(None, NoLabel.CUT_OFF, attempt, latency_s, tokens)
-        if choice.message.content is None:
-            return Answer(None, NoLabel.UNPARSABLE, attempt, latency_s, tokens)
-        return Answer(choice.message.content, None, attempt, latency_s, tokens)
+        return Answer(choice.message.content, _why_no_label(choice), attempt, latency_s, tokens)
+
+    def _message(self, body: str) -> str:
+        """What the server says of the fault, shortened; a server may repeat the key, and it is taken out again."""
+        try:
+            error = json.loads(body)["error"]
+            text = str(error["message"] if isinstance(error, dict) else error)
+        except (ValueError, KeyError, TypeError):
+            text = body
+        if self._endpoint.api_key:
+            text = text.replace(self._endpoint.api_key, "(the key)")
+        return " ".join(text.split())[:200] or "no message"
 
     def _stop_without_quota(self, response: httpx.Response) -> None:
         if any(mark in response.text for mark in _NO_QUOTA):
             raise JudgeDown(
-                f"the judge at {self._endpoint.base_url} says that the quota is used up (HTTP {response.status_code});"
+                f"the judge at {self._shown_url} says that the quota is used up (HTTP {response.status_code});"
                 " raise it and run again, what was judged is kept"
             )
 
@@ -202,13 +220,12 @@ class _UnreadableBody(Exception):
     """A success without a completion in it, as a proxy's login page is."""
 
 
-def _message(body: str) -> str:
-    try:
-        error = json.loads(body)["error"]
-        text = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, KeyError, TypeError):
-        text = body
-    return " ".join(text.split())[:200] or "no message"
+def _why_no_label(choice: _Choice) -> NoLabel | None:
+    if choice.finish_reason == "content_filter" or choice.message.refusal:
+        return NoLabel.REFUSED
+    if choice.finish_reason == "length":
+        return NoLabel.CUT_OFF
+    return NoLabel.UNPARSABLE if choice.message.content is None else None
 
 
 def _retry_after_s(response: httpx.Response) -> float:
@@ -220,5 +237,5 @@ def _retry_after_s(response: httpx.Response) -> float:
         pass
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0

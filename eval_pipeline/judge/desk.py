@@ -48,20 +48,21 @@ class Desk:
         try:
             self.calls += 1
             answer = await self._judge.answer(question)
+            judgment = self._judgment(question_key, question, answer)
+            self._journal.append(judgment, self._judge)
         except BaseException as error:
             arrival.set_exception(error)
             arrival.exception()  # those who wait will see it; if none waits, that is no fault
             raise
         finally:
             del self._on_their_way[question_key]
-        judgment = self._judgment(question_key, question, answer)
-        self._journal.append(judgment, self._judge)
         self._known[question_key] = answer
         arrival.set_result(answer)
         return judgment
 
     def _judgment(self, question_key: str, question: Question, answer: Answer) -> Judgment:
-        label = self._prompt.read(answer.raw) if answer.raw is not None else None
+        readable = answer.raw is not None and answer.no_label is None
+        label = self._prompt.read(answer.raw or "") if readable else None
         no_label = None if label else answer.no_label or NoLabel.UNPARSABLE
         return Judgment(question_key, question, answer, label, no_label)
 
@@ -80,7 +81,11 @@ async def work_through(
     """The results of a fixed number of workers on one queue.
 
     An error of one worker stops them all: what they had in hand is given up, and what was done is kept.
+
+    Raises: ValueError: no workers.
     """
+    if workers < 1:
+        raise ValueError(f"found {workers} workers, expected at least 1")
     results: list[_Result | None] = [None] * len(tasks)
     queue = iter(enumerate(tasks))
 
@@ -91,11 +96,14 @@ async def work_through(
     crew = [asyncio.create_task(worker()) for _ in range(min(workers, len(tasks)))]
     if not crew:
         return Worked((), None)
-    done, running = await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    error = next((error for task in done if (error := task.exception()) is not None), None)
+    try:
+        done, _ = await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in crew:
+            task.cancel()
+        await asyncio.gather(*crew, return_exceptions=True)
+    errors = [error for task in done if (error := task.exception()) is not None]
+    error = errors[0] if errors else None
     if error is None or isinstance(error, Exception):
         return Worked(tuple(results), error)
     raise error

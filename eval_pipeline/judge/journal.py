@@ -42,7 +42,8 @@ class Record(BaseModel):
     @property
     def answer(self) -> Answer:
         """What the judge said."""
-        return Answer(self.raw, self.no_label if self.raw is None else None, self.attempts, self.latency_s, self.tokens)
+        unparsable = self.raw is not None and self.no_label is NoLabel.UNPARSABLE  # found by the parser, not said
+        return Answer(self.raw, None if unparsable else self.no_label, self.attempts, self.latency_s, self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def journal_files(folder: Path) -> tuple[Path, ...]:
 
 
 def read_journal(path: Path) -> Journal:
-    """The records of one file. A line whose key does not follow from its content was changed, and is unreadable.
+    """The records of one file. A line whose key does not follow from its judge and texts is unreadable.
 
     Raises: MalformedJournal: the file cannot be read at all.
     """

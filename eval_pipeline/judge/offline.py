@@ -160,9 +160,9 @@ def read_replay(path: Path) -> ReplayJudge:
     Raises: MalformedJournal: a line cannot be read, there is no judgment, or those of more than one judge.
     """
     what = f"journal {str(path)!r}"
-    journals = [read_journal(file) for file in (journal_files(path) if path.is_dir() else (path,))]
-    records = [record for journal in journals for record in journal.records]
-    faults = [fault for journal in journals for fault in journal.unreadable]
+    journals = {file: read_journal(file) for file in (journal_files(path) if path.is_dir() else (path,))}
+    records = [record for journal in journals.values() for record in journal.records]
+    faults = [f"file {file.name}, {fault}" for file, journal in journals.items() for fault in journal.unreadable]
     judges = {content_hash(record.judge): record for record in records}
     if len(judges) != 1:
         faults.append(

@@ -18,7 +18,8 @@ _SYSTEM = (
 )
 
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
-_WRAPPING = " \t\r\n\"'`*“”‘’"
+_SPACE = "".join(mark for mark in map(chr, range(0x3001)) if mark.isspace())
+_WRAPPING = _SPACE + "\"'`*“”‘’"
 
 
 @dataclass(frozen=True, slots=True)

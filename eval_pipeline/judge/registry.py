@@ -25,7 +25,7 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
     if kind in ("labels", "replay"):
         if not argument:
             raise JudgeUnknown(f"judge {name!r} names no file; write {kind}:FILE")
-        return read_labels(Path(argument)) if kind == "labels" else read_replay(Path(argument))
+        return read_labels(Path(argument)) if kind == "labels" else _replay(Path(argument), prompt)
     if kind == "chat" and not argument:
         missing = [
             f"EVAL_PIPELINE_JUDGE_{field.upper()}" for field in ("base_url", "model") if not getattr(endpoint, field)
@@ -34,3 +34,14 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
             raise JudgeUnknown(f"judge 'chat' is not configured; set {' and '.join(missing)}")
         return ChatJudge(endpoint, prompt)
     raise JudgeUnknown(f"judge {name!r} is unknown; expected one of {KINDS}")
+
+
+def _replay(path: Path, prompt: Prompt) -> Judge:
+    judge = read_replay(path)
+    recorded = judge.recorded.get("prompt", {"id": prompt.id})["id"]
+    if recorded != prompt.id:
+        raise JudgeUnknown(
+            f"journal {str(path)!r} was recorded under prompt {recorded!r} and the plan has {prompt.id!r};"
+            " name a plan with the recorded prompt"
+        )
+    return judge

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -89,15 +88,6 @@ def test_a_key_of_the_judge_is_shown_as_its_variable_s_name_alone(monkeypatch: p
     shown = repr(job.resource_defs["endpoint"].config_schema.default_value)
     assert "EVAL_PIPELINE_JUDGE_API_KEY" in shown
     assert "sk-very-secret" not in shown
-
-
-def test_of_the_library_only_the_command_line_imports_what_knows_dagster() -> None:
-    importing = {
-        path.name
-        for path in (PROJECT / "eval_pipeline").rglob("*.py")
-        if re.search(r"^\s*(import|from) (dagster|assets)\b", path.read_text("utf-8"), re.MULTILINE)
-    }
-    assert importing == {"cli.py"}
 
 
 def test_the_workspace_file_loads_from_any_folder(tmp_path: Path) -> None:

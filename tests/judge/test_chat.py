@@ -292,7 +292,7 @@ def test_an_answer_without_words_of_its_own_says_why_and_is_not_asked_again(
     """A cut-off answer is an event whatever it reads as: what was cut may have taken the label back."""
     server.in_turn(completion(content, finish_reason=finish_reason, tokens=12))
     answer = answer_of()
-    assert (answer.raw, answer.no_label, answer.attempts, answer.tokens) == (None, no_label, 1, 12)
+    assert (answer.raw, answer.no_label, answer.attempts, answer.tokens) == (content, no_label, 1, 12)
     assert len(server.requests) == 1
 
 

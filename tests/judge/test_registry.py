@@ -88,3 +88,20 @@ def test_chat_without_an_endpoint_names_what_is_to_be_set(base_url, model, named
     assert all(variable in str(refused.value) for variable in named_variables)
     assert not any(variable in str(refused.value) for variable in unnamed)
     assert "sk-secret" not in str(refused.value)
+
+
+def test_a_replay_under_another_prompt_than_the_recorded_one_is_refused(tmp_path):
+    question = Question("e1", "P.", "H.")
+    judge = named("chat", SOMEWHERE)
+    judgment = Judgment(key(judge, question), question, Answer("SUPPORTED", None, 1, 0.0, 9), Label.SUPPORTED, None)
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps(record_fields(judgment, judge)) + "\n")
+    assert named(f"replay:{path}").identity == judge.identity
+    with pytest.raises(JudgeUnknown, match="'nli-v1' and the plan has 'nli-compat'"):
+        judge_named(f"replay:{path}", prompt_named("nli-compat"), NOWHERE)
+
+
+def test_credentials_within_a_base_url_are_no_part_of_the_judge():
+    plain = named("chat", SOMEWHERE).identity["base_url"]
+    with_user = Endpoint("http://me:secret@127.0.0.1:9/v1", "m", "", "r1", 8, 4)
+    assert named("chat", with_user).identity["base_url"] == plain

@@ -33,7 +33,9 @@ def test_an_empty_corpus_has_no_bands(world_of):
 def test_the_bands_add_up_to_the_corpus(note, world_of):
     rng = np.random.default_rng(3)
     notes = [
-        note(f"e{place:02d}", {f"s{k}": [] for k in range(rng.integers(0, 5))}, [], band=str(rng.choice(["x", "y", "z"])))
+        note(
+            f"e{place:02d}", {f"s{k}": [] for k in range(rng.integers(0, 5))}, [], band=str(rng.choice(["x", "y", "z"]))
+        )
         for place in range(40)
     ]
     snapshot = world_of(notes).snapshot

@@ -20,7 +20,11 @@ def guarded(counted, spanned, world_of, lenient, run_study):
     """The study of two good notes and of so many spans, of which so many are supported."""
 
     def run(spans, supported, *, plan=lenient, blank=0, judge=None):
-        return run_study(world_of([counted("a"), counted("b"), spanned("s", spans=spans, supported=supported, blank=blank)]), plan, judge)
+        return run_study(
+            world_of([counted("a"), counted("b"), spanned("s", spans=spans, supported=supported, blank=blank)]),
+            plan,
+            judge,
+        )
 
     return run
 
@@ -178,14 +182,14 @@ def test_too_few_judged_spans_leave_the_numbers_standing_without_deciding(guarde
 
 
 @pytest.mark.parametrize("undecided", [5, 6])
-def test_one_span_in_five_may_stay_undecided_and_no_more(counted, spanned, world_of, lenient, run_study, scripted, undecided):
+def test_one_span_in_five_may_stay_undecided_and_no_more(
+    counted, spanned, world_of, lenient, run_study, scripted, undecided
+):
     world = world_of([counted("a"), counted("b"), spanned("s", spans=25, supported=25)])
     unread_ones = {f"s signal {place:04d}" for place in range(undecided)}
     judge = scripted(lambda q: NoLabel.FAILED if q.hypothesis in unread_ones else world.says(q))
     verdict = run_study(world, lenient, judge).guard
-    assert (verdict.outcome, verdict.reason) == (
-        ("pass", None) if undecided == 5 else ("skip", Reason.UNTRUSTWORTHY)
-    )
+    assert (verdict.outcome, verdict.reason) == (("pass", None) if undecided == 5 else ("skip", Reason.UNTRUSTWORTHY))
     assert (verdict.estimate is None) == (undecided == 6)
 
 
@@ -210,7 +214,9 @@ def test_one_malformed_span_fails_the_guard_and_is_named_by_its_kind(
     assert (verdict.numerator, verdict.denominator) == (20, 20)
 
 
-def test_malformed_spans_are_passed_over_where_the_plan_says_so(counted, spanned, world_of, lenient, amended, run_study):
+def test_malformed_spans_are_passed_over_where_the_plan_says_so(
+    counted, spanned, world_of, lenient, amended, run_study
+):
     world = with_signal(world_of([counted("a"), counted("b"), spanned("s", spans=20, supported=20)]), 5, 2)
     assert run_study(world, amended(lenient, guard={"malformed_spans": "left_out"})).guard.outcome == "pass"
 

@@ -124,7 +124,9 @@ def test_hashes_are_of_the_texts_that_the_judge_saw(three_signals, lenient, run_
     assert signal["hypothesis_sha256"] == hashlib.sha256(b"the pump was heard").hexdigest()
 
 
-def test_a_judge_that_is_down_from_the_start_is_asked_nothing_and_let_go(counted, world_of, lenient, run_study, scripted):
+def test_a_judge_that_is_down_from_the_start_is_asked_nothing_and_let_go(
+    counted, world_of, lenient, run_study, scripted
+):
     judge = scripted(lambda question: "SUPPORTED", live=False)
     study = run_study(world_of([counted("a")]), lenient, judge)
     assert (study.judged.rows, study.judged.refusal.reason) == ((), Reason.JUDGE_DOWN)
@@ -162,15 +164,21 @@ def test_judgments_stand_in_the_order_of_the_frame_however_many_are_in_flight(
                 await asyncio.sleep(0)
             return await super().answer(question)
 
-    world = world_of([*(counted(f"e{'x' * n}", hits=(1, 0, 1, 0)) for n in range(6)), spanned("s", spans=9, supported=5)])
+    world = world_of(
+        [*(counted(f"e{'x' * n}", hits=(1, 0, 1, 0)) for n in range(6)), spanned("s", spans=9, supported=5)]
+    )
     one, many = (run_study(world, lenient, Dawdling(world.says, in_flight=n)) for n in (1, 8))
     assert many.judge.asked != one.judge.asked
     assert many.judged == one.judged
 
 
-def test_what_was_labelled_is_not_asked_again_and_what_was_not_is(counted, world_of, lenient, run_study, scripted, tmp_path):
+def test_what_was_labelled_is_not_asked_again_and_what_was_not_is(
+    counted, world_of, lenient, run_study, scripted, tmp_path
+):
     world = world_of([counted("a"), counted("b")])
-    once = scripted(lambda question: NoLabel.TIMED_OUT if question.hypothesis == "a tells 1.0" else world.says(question))
+    once = scripted(
+        lambda question: NoLabel.TIMED_OUT if question.hypothesis == "a tells 1.0" else world.says(question)
+    )
     again = scripted(world.says)
     first, second = (run_study(world, lenient, judge, journals=tmp_path) for judge in (once, again))
     assert first.fate_of["a tells 1.0"] == "undecided"
@@ -237,9 +245,7 @@ def test_the_lines_of_a_study_replay_to_the_same_judgments_without_the_judge(eve
     assert (replayed.judged.fingerprint, replayed.judged.kind) == (study.judged.fingerprint, "replay")
 
 
-def test_the_order_of_the_signals_changes_the_cost_and_never_the_fates(
-    note, world_of, lenient, amended, run_study
-):
+def test_the_order_of_the_signals_changes_the_cost_and_never_the_fates(note, world_of, lenient, amended, run_study):
     """60 entries, each with its own random matrix of which signal entails which proposition."""
     draw = random.Random(7)
     notes, truth = [], {}
