@@ -85,17 +85,34 @@ def write_lines(path: Path, rows: list[Row]) -> Path:
     return path
 
 
+_IN_MEMORY = """\
+telemetry: {enabled: false}
+event_log_storage: {module: dagster._core.storage.event_log, class: InMemoryEventLogStorage}
+"""
+
+
 @pytest.fixture(scope="module", autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One home for all commands of this process, and an environment that says nothing else."""
+    """One home for all commands of this process, and an environment that says nothing else.
+
+    The log of events is kept in memory, which is faster; a test that reads it takes `history_on_disk`.
+    """
     folder = tmp_path_factory.mktemp("home")
+    (folder / "dagster.yaml").write_text(_IN_MEMORY)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("EVAL_PIPELINE_", "PG", "DAGSTER_"))]:
             patch.delenv(name)
         patch.setenv("PGPASSWORD", "")  # so that what a command sets is taken back
         patch.delenv("PGPASSWORD")
         patch.setenv("EVAL_PIPELINE_HOME", str(folder))
+        patch.setenv("DAGSTER_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def history_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The history of the house's own configuration."""
+    monkeypatch.delenv("DAGSTER_HOME")
 
 
 @dataclass(frozen=True)
@@ -207,7 +224,7 @@ def test_the_quartile_table_sums_to_the_verdict(sample_run: SampleRun) -> None:
 
 
 def test_a_second_run_in_the_same_home_gives_the_same_bytes(
-    sample_run: SampleRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sample_run: SampleRun, history_on_disk: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVAL_PIPELINE_HOME", str(sample_run.home))
     assert run("--out", tmp_path).status == sample_run.said.status
@@ -223,7 +240,13 @@ def test_a_fresh_home_and_another_hash_seed_give_the_same_bytes(sample_run: Samp
 
 
 def test_the_same_corpus_from_postgres_gives_the_same_bytes(
-    sample_run: SampleRun, postgres: Any, password: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+    sample_run: SampleRun,
+    postgres: Any,
+    password: str,
+    history_on_disk: None,
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a role that must show its password, which stands nowhere afterwards."""
     monkeypatch.setenv("PGPASSWORD", "")  # what the command sets is taken back after the test
@@ -339,20 +362,19 @@ class ChatRun:
 
 
 @pytest.fixture(scope="module")
-def chat_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatRun]:
+def chat_run(tmp_path_factory: pytest.TempPathFactory) -> ChatRun:
     """A made-up corpus, judged by a server that answers by the keys planted in it; the server is gone afterwards."""
     server_module, folder = tool("fake_nli_server"), tmp_path_factory.mktemp("workload")
     command = [sys.executable, str(TOOLS / "make_workload.py"), "--out", str(folder), "--entries", "8", "--props", "8"]
     subprocess.run(command, check=True, capture_output=True, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
     (folder / "raw_sources.jsonl").rename(folder / "entries.jsonl")
     out = tmp_path_factory.mktemp("out")
-    with pytest.MonkeyPatch.context() as patch:
-        with server_module.serve_in_thread(server_module.Config()) as server:
-            patch.setenv("EVAL_PIPELINE_JUDGE_BASE_URL", server.url)
-            patch.setenv("EVAL_PIPELINE_JUDGE_MODEL", "keys")
-            said = run("--corpus", folder, "--judge", "chat", "--out", out)
-            requests = server.stats()["requests"]
-        yield ChatRun(out, folder, said, requests, json.loads((folder / "truth.json").read_text("utf-8")))
+    with pytest.MonkeyPatch.context() as patch, server_module.serve_in_thread(server_module.Config()) as server:
+        patch.setenv("EVAL_PIPELINE_JUDGE_BASE_URL", server.url)
+        patch.setenv("EVAL_PIPELINE_JUDGE_MODEL", "keys")
+        said = run("--corpus", folder, "--judge", "chat", "--out", out)
+        requests = server.stats()["requests"]
+    return ChatRun(out, folder, said, requests, json.loads((folder / "truth.json").read_text("utf-8")))
 
 
 def test_a_judge_behind_http_finds_exactly_the_recall_that_was_planted(chat_run: ChatRun) -> None:
@@ -365,7 +387,6 @@ def test_a_judge_behind_http_finds_exactly_the_recall_that_was_planted(chat_run:
 
 
 def test_a_replayed_journal_needs_no_server(chat_run: ChatRun, tmp_path: Path) -> None:
-    """The server is down and the endpoint's variables are still set: a single call would end in judge_down."""
     said = run("--corpus", chat_run.corpus, "--judge", f"replay:{chat_run.out / 'judgments.jsonl'}", "--out", tmp_path)
     assert said.status == chat_run.said.status
     assert claims(tmp_path) == claims(chat_run.out)
@@ -498,7 +519,7 @@ def closed_port() -> int:
     ids=["url", "query", "pairs", "pairs that cannot be parsed", "url that cannot be parsed"],
 )
 def test_the_password_of_an_unreachable_database_stands_nowhere(
-    dsn: str, password: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dsn: str, password: str, history_on_disk: None, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "")  # what the command sets is taken back after the test
     said = run("--corpus", dsn.format(secret=password, port=closed_port()), "--out", tmp_path)

@@ -12,6 +12,7 @@ from eval_pipeline.errors import CorpusIncomplete, CorpusUnreachable, MalformedC
 from eval_pipeline.jsonl import Line, found, read_lines
 from eval_pipeline.records import Entry
 
+_FILES = frozenset({"entries.jsonl", "signals.jsonl"})
 _Key = Annotated[str, Field(min_length=1)]
 
 
@@ -49,11 +50,15 @@ def read_folder(folder: Path) -> Snapshot:
         MalformedCorpus: a line cannot be read, a field is missing or of another type, or a lookup_key stands twice.
 
     """
-    if not folder.is_dir():
-        raise CorpusUnreachable(f"corpus folder {str(folder)!r} does not exist; give a folder or a Postgres DSN")
-    present = [name for name in ("entries.jsonl", "signals.jsonl") if (folder / name).exists()]
+    try:
+        present = [path.name for path in folder.iterdir() if path.name in _FILES]
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise CorpusUnreachable(
+            f"corpus folder {str(folder)!r} cannot be read ({why}); give a folder or a Postgres DSN"
+        ) from None
     if len(present) == 1:
-        missing = "signals.jsonl" if present == ["entries.jsonl"] else "entries.jsonl"
+        (missing,) = _FILES - set(present)
         raise CorpusIncomplete(f"corpus folder {str(folder)!r} holds {present[0]} and no {missing}; export both")
     if not present:
         return snapshot_of(live_rows([], []), source=str(folder))

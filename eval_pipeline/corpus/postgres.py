@@ -1,11 +1,12 @@
 """A corpus from Postgres: both tables in one read-only transaction, so that the snapshot is of one moment."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, LiteralString
-from urllib.parse import unquote, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.json import set_json_loads
 
 from eval_pipeline.corpus.rows import EntryRow, SignalRow, live_rows, signal_of
 from eval_pipeline.corpus.snapshot import Snapshot, snapshot_of
@@ -16,10 +17,12 @@ from eval_pipeline.records import Entry
 CONNECT_TIMEOUT_S = 10
 _ROWS_AT_ONCE = 2000
 _TABLES = ("raw_sources", "signals")
+_SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "service", "sslmode"})
+_LONGEST_INTEGER = 18  # digits; a longer number is no offset, and some are longer than Python reads
 
 # Workspace and band stand in source_metadata, at the top or under "capture".
 _ENTRIES: LiteralString = """
-    SELECT lookup_key, content, deleted_at IS NOT NULL,
+    SELECT lookup_key::text, content, deleted_at IS NOT NULL,
            coalesce(source_metadata #>> %(workspace)s, source_metadata #>> %(capture_workspace)s),
            coalesce(source_metadata #>> %(band)s, source_metadata #>> %(capture_band)s)
     FROM raw_sources
@@ -30,31 +33,49 @@ _ENTRY_PATHS = {
     "band": ["band"],
     "capture_band": ["capture", "band"],
 }
-_SIGNALS: LiteralString = "SELECT lookup_key, entry_id, content, provenance, deleted_at IS NOT NULL FROM signals"
+_SIGNALS: LiteralString = (
+    "SELECT lookup_key::text, entry_id::text, content, provenance, deleted_at IS NOT NULL FROM signals"
+)
 
 
 def is_dsn(source: str) -> bool:
-    """Whether a corpus was named as a database: a postgres URL, or key=value pairs as libpq takes them."""
-    return source.startswith(("postgresql://", "postgres://")) or ("=" in source and "/" not in source.split("=", 1)[0])
+    """Whether a corpus was named as a database: by a URL, or by key=value pairs as libpq takes them."""
+    return "://" in source or ("=" in source and "/" not in source.split("=", 1)[0])
 
 
 def without_password(dsn: str) -> str:
-    """The DSN as it may be shown and recorded; what is not a DSN is shown by its host alone, or not at all."""
-    try:
-        parts = {key: value for key, value in conninfo_to_dict(dsn).items() if key not in ("password", "sslpassword")}
-        return make_conninfo(**{key: str(value) for key, value in parts.items()})
-    except psycopg.Error:
-        return "a DSN that cannot be parsed"
+    """The DSN as it may be shown and recorded: what says where the database is, and nothing of how one gets in.
+
+    Raises: CorpusUnreachable: see `parsed`.
+    """
+    return make_conninfo(**{name: str(value) for name, value in parsed(dsn).items() if name in _SHOWN})
 
 
 def password_of(dsn: str) -> str | None:
-    """The password within a DSN, or None."""
-    try:
-        password = conninfo_to_dict(dsn).get("password")
-    except psycopg.Error:
-        password = urlsplit(dsn).password if "://" in dsn else None
-        return unquote(password) if password else None
+    """The password within a DSN, or None.
+
+    Raises: CorpusUnreachable: see `parsed`.
+    """
+    password = parsed(dsn).get("password")
     return str(password) if password else None
+
+
+def parsed(dsn: str) -> dict[str, Any]:
+    """The parts of a DSN.
+
+    Raises: CorpusUnreachable: it cannot be taken apart, or a mark of the password has ended up in another part; neither
+        is quoted, since nobody could say where in it the password stands.
+    """
+    try:
+        parts = conninfo_to_dict(dsn.strip())
+        if not any("@" in str(value) for name, value in parts.items() if name not in ("user", "password")):
+            return dict(parts)
+    except psycopg.Error:
+        pass
+    raise CorpusUnreachable(
+        "the corpus DSN cannot be taken apart; write postgresql://user@host:port/database, with every special character"
+        " of a name or password percent-encoded"
+    )
 
 
 def read_database(dsn: str) -> Snapshot:
@@ -68,7 +89,8 @@ def read_database(dsn: str) -> Snapshot:
     """
     shown = without_password(dsn)
     try:
-        with psycopg.connect(dsn, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+        with psycopg.connect(dsn.strip(), connect_timeout=CONNECT_TIMEOUT_S) as connection:
+            set_json_loads(_json, connection)
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             present = _tables(connection)
@@ -96,11 +118,29 @@ def _first_line(error: psycopg.Error) -> str:
     return lines[0].strip() if lines else type(error).__name__
 
 
+def _json(data: bytes | str) -> Any:
+    return json.loads(data, parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits))
+
+
 def _tables(connection: psycopg.Connection[Any]) -> list[str]:
-    found_names = connection.execute(
-        "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL", [list(_TABLES)]
-    )
-    return [name for (name,) in found_names]
+    """Those of the two tables that this user can see.
+
+    Raises: CorpusUnreachable: one exists that this user may not see, which is not the same as there being none.
+    """
+    names = connection.execute(
+        """SELECT name, to_regclass(name) IS NOT NULL, (
+               SELECT min(relnamespace::regnamespace::text) FROM pg_class
+               WHERE relname = name AND relkind IN ('r', 'p', 'v', 'm', 'f'))
+           FROM unnest(%s::text[]) AS name""",
+        [list(_TABLES)],
+    ).fetchall()
+    for name, visible, schema in names:
+        if schema and not visible:
+            raise CorpusUnreachable(
+                f"table {name} stands in schema {schema!r}, which this user may not use or search; grant USAGE on it,"
+                " or set search_path"
+            )
+    return [name for name, visible, _ in names if visible]
 
 
 def _rows(

@@ -1,5 +1,6 @@
 """A pg_dump into a database, with Postgres' own tools: all of it, or nothing."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import psycopg
 
-from eval_pipeline.corpus.postgres import CONNECT_TIMEOUT_S, without_password
+from eval_pipeline.corpus.postgres import CONNECT_TIMEOUT_S, password_of, without_password
 from eval_pipeline.errors import CorpusUnreachable, DatabaseNotEmpty, RestoreFailed
 
+_RESET = "DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;"
+_HEAD, _END, _MARGIN = b"PostgreSQL database dump", b"PostgreSQL database dump complete", 4096
 _CUSTOM = b"PGDMP"  # the first bytes of pg_dump --format=custom
 
 
@@ -43,10 +46,10 @@ def restore(dump: Path, *, into: str, replace: bool, tools: Path | None) -> tupl
             " name an empty database, or add --replace to drop them first"
         )
     script = _script(dump, pg_restore)
-    reset = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;" if tables else ""
     # One psql session and one transaction for the drop and the load, so that a dump that fails leaves the old tables.
-    arguments = [psql, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", "--dbname", into]
-    _run([*arguments, "--command", reset, "--file", "-"] if reset else [*arguments, "--file", "-"], script, dump)
+    command = [psql, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1"]
+    command += ["--dbname", without_password(into), *(["--command", _RESET] if tables else []), "--file", "-"]
+    _run(command, script, dump, password=password_of(into))
     return _tables(into)
 
 
@@ -62,7 +65,7 @@ def _tool(name: str, folder: Path | None) -> str:
 
 def _tables(dsn: str) -> tuple[str, ...]:
     try:
-        with psycopg.connect(dsn, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+        with psycopg.connect(dsn.strip(), connect_timeout=CONNECT_TIMEOUT_S) as connection:
             rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
             return tuple(name for (name,) in rows)
     except psycopg.Error as error:
@@ -73,16 +76,27 @@ def _tables(dsn: str) -> tuple[str, ...]:
 
 
 def _script(dump: Path, pg_restore: str | None) -> bytes:
-    """The dump as SQL. Who owned the tables and who might read them is left out: those roles may not exist here."""
-    if pg_restore is None:
-        return dump.read_bytes()
-    return _run([pg_restore, "--no-owner", "--no-privileges", "--file", "-", str(dump)], b"", dump)
+    """The dump as SQL, all of it: psql takes the end of a file that was cut off for the end of its last table.
+
+    Who owned the tables is left out of a custom dump, since those roles may not exist here; a plain one is as it is.
+    """
+    if pg_restore:
+        script = _run([pg_restore, "--no-owner", "--no-privileges", "--file", "-", str(dump)], b"", dump, password=None)
+    else:
+        script = dump.read_bytes()
+    if not (_HEAD in script[:_MARGIN] and _END in script[-_MARGIN:]):
+        raise RestoreFailed(
+            f"dump {str(dump)!r} is not a whole pg_dump: it lacks the comment that pg_dump writes at its"
+            f" {'end' if _HEAD in script[:_MARGIN] else 'head'}; dump again"
+        )
+    return script
 
 
-def _run(command: Sequence[str], script: bytes, dump: Path) -> bytes:
-    done = subprocess.run(command, input=script, capture_output=True, check=False)
+def _run(command: Sequence[str], script: bytes, dump: Path, *, password: str | None) -> bytes:
+    environment = os.environ | ({"PGPASSWORD": password} if password else {})  # arguments are seen by every user
+    done = subprocess.run(command, input=script, capture_output=True, check=False, env=environment)
     if done.returncode:
         lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-        reason = next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no message")
+        reason = next((line for line in lines if "ERROR:" in line), lines[-1] if lines else "no message")
         raise RestoreFailed(f"dump {str(dump)!r} was not restored, and the database is as it was: {reason.strip()}")
     return done.stdout

@@ -1,11 +1,14 @@
 """One reading of a row of either table, wherever it comes from, so that equal corpora give equal snapshots."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from eval_pipeline.canonical import canonical_bytes
 from eval_pipeline.records import Entry, Signal
+
+_OFFSETS = 1 << 53  # no text is longer
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,25 @@ def signal_of(lookup_key: str, entry_id: str, content: str, provenance: Any) -> 
 
 
 def _span(provenance: Any) -> tuple[int | None, int | None, str | None]:
-    span = provenance.get("span") if isinstance(provenance, dict) else None
+    if provenance is None:
+        return None, None, None
+    if not isinstance(provenance, dict):
+        return None, None, f"within a provenance that is no object: {_shortened(provenance)}"
+    span = provenance.get("span")
     if span is None:
         return None, None, None
-    if isinstance(span, dict) and all(type(span.get(end)) is int for end in ("start", "end")):
+    if isinstance(span, dict) and all(_is_offset(span.get(end)) for end in ("start", "end")):
         return span["start"], span["end"], None
-    return None, None, f"recorded as {canonical_bytes(span).decode()}"
+    return None, None, f"recorded as {_shortened(span)}"
+
+
+def _is_offset(value: Any) -> bool:
+    return type(value) is int and abs(value) < _OFFSETS
+
+
+def _shortened(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def live_rows(entry_rows: Iterable[EntryRow], signal_rows: Iterable[SignalRow]) -> Rows:

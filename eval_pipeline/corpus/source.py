@@ -4,7 +4,7 @@ from pathlib import Path
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.folder import read_folder
-from eval_pipeline.corpus.postgres import is_dsn, read_database, without_password
+from eval_pipeline.corpus.postgres import is_dsn, read_database
 from eval_pipeline.corpus.snapshot import Snapshot, unread
 from eval_pipeline.errors import CorpusIncomplete, CorpusUnreachable, MalformedCorpus
 from eval_pipeline.records import Reason
@@ -35,5 +35,4 @@ def pinned(source: str) -> Snapshot:
     try:
         return read_database(source) if folder is None else read_folder(folder)
     except (CorpusUnreachable, CorpusIncomplete, MalformedCorpus) as refusal:
-        shown = without_password(source) if folder is None else source
-        return unread(_REASONS[type(refusal)], str(refusal), source=shown)
+        return unread(_REASONS[type(refusal)], str(refusal), source="a database" if folder is None else source)

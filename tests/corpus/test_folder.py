@@ -105,7 +105,7 @@ def test_one_file_alone_is_half_a_corpus(tmp_path: Path, present: str, missing: 
 
 
 def test_a_folder_that_is_not_there_is_unreachable(tmp_path: Path):
-    with pytest.raises(CorpusUnreachable, match=r"nowhere' does not exist; give a folder or a Postgres DSN"):
+    with pytest.raises(CorpusUnreachable, match=r"nowhere' cannot be read \(No such file or directory\)"):
         read_folder(tmp_path / "nowhere")
 
 

@@ -280,6 +280,14 @@ def test_a_plain_dump_needs_no_pg_restore(dumps: Dumps, fresh_database: Build, p
     assert restore(dumps.plain, into=fresh_database(), replace=False, tools=tmp_path) == TABLES
 
 
+def test_what_a_users_own_psqlrc_says_has_no_part_in_a_restore(
+    dumps: Dumps, fresh_database: Build, postgres_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "psqlrc").write_text("CREATE TABLE of_the_psqlrc (n int);\n")
+    monkeypatch.setenv("PSQLRC", str(tmp_path / "psqlrc"))
+    assert restore(dumps.plain, into=fresh_database(), replace=False, tools=postgres_tools) == TABLES
+
+
 @pytest.fixture
 def dump_of_a_role_that_is_gone(corpus_database: Build, dump: Build, tmp_path: Path) -> Callable[[str], Path]:
     """A dump of tables that belonged to a role, and could be read by it, that exists no more."""

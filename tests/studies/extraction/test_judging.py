@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -188,13 +189,8 @@ def test_what_was_labelled_is_not_asked_again_and_what_was_not_is(
 
 def test_a_question_that_comes_twice_is_asked_once(spanned, world_of, lenient, run_study, scripted):
     world = world_of([spanned("s", spans=2, supported=2)])
-    first, second = world.snapshot.signals
-    twice = type(first)("s-s0009", "s", first.content, first.start, first.end, None)
-    world = type(world)(
-        type(world.snapshot)(world.snapshot.entries, (first, second, twice), world.snapshot.left_out, "x", None),
-        world.fixture,
-        world.truth,
-    )
+    signals = world.snapshot.signals
+    world = replace(world, snapshot=replace(world.snapshot, signals=(*signals, replace(signals[0], id="s-s0009"))))
     study = run_study(world, lenient)
     assert (len(study.judged.rows), len(study.judge.asked)) == (3, 2)
     assert [row["label"] for row in study.judged.rows] == ["SUPPORTED"] * 3

@@ -90,7 +90,7 @@ propositions = st.lists(
 )
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(deadline=None, derandomize=True, max_examples=30)
 @given(propositions, st.sampled_from(["undecided", "not_supported"]))
 def test_the_sql_agrees_with_a_plain_reading_of_the_rule(lenient, amended, drawn, unreadable_signal):
     judged = [place for place, (_, _, state, _) in enumerate(drawn) if state is State.IN]

@@ -4,6 +4,7 @@ Source of the data: amazon-science/RAGChecker, Apache-2.0.
 """
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -59,8 +60,8 @@ def study_of(world_of, lenient, run_study):
             for entry_id, texts, matrix in verdicts
             for text, verdict in zip(texts, matrix, strict=True)
         }
-        world = world_of([])
-        return run_study(type(world)(corpus, fixture, world.truth), lenient, LabelsJudge(labels, "RAGChecker"))
+        world = replace(world_of([]), snapshot=corpus, fixture=fixture)
+        return run_study(world, lenient, LabelsJudge(labels, "RAGChecker"))
 
     return study
 

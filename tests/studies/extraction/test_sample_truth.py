@@ -1,6 +1,7 @@
 """The bundled sample: people's labels find exactly what was planted in it, and words in common nearly do."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -18,8 +19,8 @@ NOT_LABELLED = {"vague_signals", "composition_only"}
 @pytest.fixture(scope="session")
 def sample(world_of):
     """The bundled corpus with its propositions."""
-    world = world_of([])
-    return type(world)(pinned(SAMPLE), read_fixture(bundled("sample") / "propositions.jsonl"), world.truth)
+    fixture = read_fixture(bundled("sample") / "propositions.jsonl")
+    return replace(world_of([]), snapshot=pinned(SAMPLE), fixture=fixture)
 
 
 @pytest.fixture(scope="session")
