@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 from assets.build import build_defs
-from assets.resources import Home, StudyInputs, home_folder
+from assets.resources import Home, JudgeEndpoint, StudyInputs, home_folder, judge_endpoint
 
 PROJECT = Path(__file__).resolve().parents[2]
 CHAIN = (
@@ -88,6 +88,20 @@ def test_a_key_of_the_judge_is_shown_as_its_variable_s_name_alone(monkeypatch: p
     shown = repr(job.resource_defs["endpoint"].config_schema.default_value)
     assert "EVAL_PIPELINE_JUDGE_API_KEY" in shown
     assert "sk-very-secret" not in shown
+
+
+def test_the_limits_of_the_judge_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVAL_PIPELINE_JUDGE_MAX_TOKENS", "16")
+    monkeypatch.setenv("EVAL_PIPELINE_JUDGE_IN_FLIGHT", "4")
+
+    @dg.asset
+    def limits(endpoint: JudgeEndpoint) -> list[int]:
+        return [endpoint.endpoint().max_tokens, endpoint.endpoint().in_flight]
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"endpoint": judge_endpoint(), "io_manager": dg.mem_io_manager}
+        done = dg.materialize([limits], resources=resources, instance=instance)
+    assert done.asset_value("limits") == [16, 4]
 
 
 def test_the_workspace_file_loads_from_any_folder(tmp_path: Path) -> None:

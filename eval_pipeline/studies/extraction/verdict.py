@@ -6,7 +6,7 @@ from fractions import Fraction
 from eval_pipeline.errors import SealBroken
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.judge.protocol import Standing
-from eval_pipeline.records import Number, Outcome, Reason, Verdict
+from eval_pipeline.records import Interval, Number, Outcome, Reason, Verdict
 from eval_pipeline.studies.extraction.obstacles import (
     Evidence,
     Obstacle,
@@ -37,26 +37,14 @@ def broken_seal(broken: SealBroken) -> tuple[Verdict, Verdict, Verdict]:
 
 def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     pooled, threshold = evidence.recall.pooled, plan.claims.recall_at_least
-    verdict = Verdict(
-        claim=RECALL,
-        outcome=Outcome.SKIP,
-        reason=None,
-        detail="",
-        estimate=pooled.estimate,
-        numerator=pooled.hits,
-        denominator=pooled.judged,
-        interval=pooled.interval,
-        threshold=threshold,
-        advisory=True,
-    )
+    verdict = _measured(RECALL, pooled.estimate, pooled.interval, threshold)
+    verdict = replace(verdict, numerator=pooled.hits, denominator=pooled.judged)
     if obstacle := recall_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, obstacle.outcome)
     assert pooled.estimate is not None  # an empty denominator is untrustworthy
     low = pooled.interval.low if pooled.interval else None
     firm = (
-        "the interval lies above the bar"
-        if low is not None and low >= threshold
-        else "the interval does not lie above it"
+        "the interval lies above it" if low is not None and low >= threshold else "the interval does not lie above it"
     )
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
     said = f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and {firm}"
@@ -67,25 +55,16 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
 
 def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     found, threshold = evidence.uniformity, plan.claims.bound_at_most
-    verdict = Verdict(
-        claim=UNIFORMITY,
-        outcome=Outcome.SKIP,
-        reason=None,
-        detail="",
-        estimate=found.bound.estimate if found.bound else None,
-        numerator=None,
-        denominator=None,
-        interval=found.bound.interval if found.bound else None,
-        threshold=threshold,
-        advisory=True,
-    )
+    bounded = found.bound
+    estimate, interval = (bounded.estimate, bounded.interval) if bounded else (None, None)
+    verdict = _measured(UNIFORMITY, estimate, interval, threshold)
     if obstacle := recall_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, Outcome.SKIP)
     if found.refusal:
         return _withheld(verdict, Obstacle(Outcome.SKIP, found.refusal, advisory=False), Outcome.SKIP)
-    assert found.bound is not None
-    assert found.bound.interval.high is not None
-    bound: Number = found.bound.interval.high
+    assert bounded is not None
+    assert bounded.interval.high is not None
+    bound: Number = bounded.interval.high
     said = (
         f"recall falls by at most {float(bound):.4f} from quartile 1 to quartile 4; the bar is {float(threshold):.2f}"
     )
@@ -96,27 +75,23 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
 
 def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     found, threshold = evidence.guard, plan.claims.precision_at_least
-    verdict = Verdict(
-        claim=GUARD,
-        outcome=Outcome.SKIP,
-        reason=None,
-        detail="",
-        estimate=Fraction(found.supported, found.judged) if found.judged else None,
-        numerator=found.supported,
-        denominator=found.judged,
-        interval=found.interval,
-        threshold=threshold,
-        advisory=True,
-    )
+    estimate = Fraction(found.supported, found.judged) if found.judged else None
+    verdict = _measured(GUARD, estimate, found.interval, threshold)
+    verdict = replace(verdict, numerator=found.supported, denominator=found.judged)
     if obstacle := guard_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, obstacle.outcome)
-    assert verdict.estimate is not None
+    assert estimate is not None
     assert found.reading is not None
     said = (
         f"{found.supported} of {found.judged} signals follow from their span; the bar is {float(threshold):.2f}:"
         f" {found.reading.value}"
     )
-    return _decided(verdict, at_least(verdict.estimate, threshold, plan.scoring.comparison), said, evidence, plan)
+    return _decided(verdict, at_least(estimate, threshold, plan.scoring.comparison), said, evidence, plan)
+
+
+def _measured(claim: str, estimate: Number | None, interval: Interval | None, threshold: Fraction) -> Verdict:
+    """The verdict before anything is decided: the numbers as they were measured, and not binding."""
+    return Verdict(claim, Outcome.SKIP, None, "", estimate, None, None, interval, threshold, advisory=True)
 
 
 def _withheld(verdict: Verdict, obstacle: Obstacle, outcome: Outcome) -> Verdict:

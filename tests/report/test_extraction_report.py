@@ -1,0 +1,217 @@
+"""The report shows what the verdict says, shows texts as texts, and withholds what is withheld."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from eval_pipeline.records import Fate, Reason
+from eval_pipeline.report.extraction import (
+    ENTRIES_SHOWN,
+    REASON_WORDS,
+    ReportInput,
+    as_html,
+    as_markdown,
+    bound_figure,
+    quartile_figure,
+)
+from eval_pipeline.report.figures import PAPER
+from eval_pipeline.studies.extraction.losses import EntryLosses, Loss
+
+EMPTY = {"meta", "br", "img", "path", "use", "rect"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, and the text that a reader sees of it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._within: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self._within.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._within and self._within.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._within:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """The text with its white space folded."""
+        return " ".join("".join(self.texts).split())
+
+
+def cells(markdown: str) -> Iterator[list[str]]:
+    """The rows of all tables, as an independent reader of Markdown has them."""
+    row: list[str] = []
+    in_cell = False
+    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown):
+        if token.type == "tr_open":
+            row = []
+        elif token.type in ("td_open", "th_open"):
+            in_cell = True
+        elif token.type == "inline" and in_cell:
+            children = token.children or []
+            assert {child.type for child in children} <= {"text", "softbreak"}, token.content
+            row.append("".join(child.content for child in children))
+            in_cell = False
+        elif token.type == "tr_close":
+            yield row
+
+
+def skipped(document: dict[str, Any], reason: str) -> dict[str, Any]:
+    """The document with every claim withheld for a reason."""
+    withheld = {"outcome": "skip", "reason": reason, "estimate": None, "interval": None, "advisory": False}
+    rows = [row | {"estimate": None, "interval": None} for row in document["quartiles"]]
+    return document | {"claims": [claim | withheld for claim in document["claims"]], "quartiles": rows}
+
+
+def test_every_text_of_the_corpus_stands_on_the_page_as_text(hostile_report: ReportInput, hostile: str) -> None:
+    """Entry, signal, signal id, proposition, workspace, band, entry id, span, source and plan."""
+    page = Page(as_html(hostile_report))
+    assert page.text.count(" ".join(hostile.split())) >= 10
+    assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "iframe", "object", "link", "a", "base"})
+    assert [name for _, attributes in page.elements for name in attributes if name.startswith("on")] == []
+
+
+def test_hostile_and_harmless_texts_give_pages_of_the_same_elements(
+    hostile_report: ReportInput, report: ReportInput
+) -> None:
+    hostile_page, page = (Page(as_html(found)) for found in (hostile_report, report))
+    assert [tag for tag, _ in hostile_page.elements] == [tag for tag, _ in page.elements]
+
+
+def test_the_page_forbids_scripts_and_loads_nothing(report: ReportInput) -> None:
+    page = Page(as_html(report))
+    (policy,) = (a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    loads = [
+        a[name] for _, a in page.elements for name in ("src", "href", "xlink:href", "data", "action") if a.get(name)
+    ]
+    assert [target for target in loads if target and not target.startswith(("#", "data:"))] == []
+    assert "@import" not in as_html(report)
+    assert re.findall(r"url\((?!#)[^)]*\)", as_html(report)) == []
+
+
+def test_each_figure_is_an_image_with_a_name_that_is_read_aloud(report: ReportInput) -> None:
+    figures = [attributes for tag, attributes in Page(as_html(report)).elements if tag == "svg"]
+    assert [(figure["role"], figure["aria-label"]) for figure in figures] == [
+        ("img", "Recall by quartile of the text"),
+        ("img", "Distribution of the loss over resamples"),
+    ]
+
+
+def test_the_same_findings_give_the_same_page(report: ReportInput) -> None:
+    assert as_html(report) == as_html(report)
+    assert as_markdown(report) == as_markdown(report)
+
+
+def test_the_numbers_of_the_page_are_those_of_the_verdict(report: ReportInput) -> None:
+    """2 notes of 8 facts, 7 of which have a signal each: recall 14/16."""
+    text = Page(as_html(report)).text
+    recall = report.document["claims"][0]
+    assert (recall["numerator"], recall["denominator"]) == (14, 16)
+    assert "0.875" in text
+    assert f"{recall['interval'][0]:.3f} to {recall['interval'][1]:.3f}; at least 0.800" in text
+    assert "note-1 · 1 of 8 lost" in text
+    assert "the entry has no signal" not in text
+
+
+@pytest.mark.parametrize("reason", Reason, ids=str)
+def test_a_number_that_is_withheld_is_shown_as_its_reason(report: ReportInput, reason: Reason) -> None:
+    document = skipped(report.document, reason.value)
+    shown = replace(report, document=document)
+    html, markdown = Page(as_html(shown)).text, as_markdown(shown)
+    words = f"withheld: {reason.value.replace('_', ' ')}"
+    assert html.count(words) == markdown.count(words) == 3
+    assert html.count(REASON_WORDS[reason]) == markdown.count(REASON_WORDS[reason]) == 3
+
+
+def test_the_figures_go_where_their_numbers_are_withheld(report: ReportInput) -> None:
+    document = skipped(report.document, "underpowered")
+    assert quartile_figure(document, PAPER) is None
+    assert bound_figure(document, report.histogram, PAPER) is None
+    assert bound_figure(report.document, None, PAPER) is None
+    assert "<svg" not in as_html(replace(report, document=document))
+
+
+def test_an_advisory_claim_says_that_it_does_not_bind(report: ReportInput) -> None:
+    assert [claim["advisory"] for claim in report.document["claims"]] == [True] * 3
+    words = "Advisory: the numbers were measured, and they do not bind."
+    assert Page(as_html(report)).text.count(words) == as_markdown(report).count(words) == 3
+    bound = replace(
+        report, document=report.document | {"claims": [c | {"advisory": False} for c in report.document["claims"]]}
+    )
+    assert words not in as_html(bound) + as_markdown(bound)
+
+
+def test_an_open_end_of_an_interval_is_shown_as_a_bound(report: ReportInput) -> None:
+    high = report.document["claims"][1]["interval"][1]
+    assert report.document["claims"][1]["interval"][0] is None
+    assert f"≤ {high:.3f}" in as_markdown(report)
+
+
+def test_no_hostile_text_breaks_a_table_or_is_acted_upon_in_it(
+    hostile_report: ReportInput, report: ReportInput, hostile: str
+) -> None:
+    hostile_rows, rows = (list(cells(as_markdown(found))) for found in (hostile_report, report))
+    assert [len(row) for row in hostile_rows] == [len(row) for row in rows]
+    assert sum(" ".join(hostile.split()) in cell for row in hostile_rows for cell in row) >= 6
+
+
+def loss(text: str) -> EntryLosses:
+    lost = Loss(1, text, Fate.MISSED, composition_only=False, nearest=None)
+    return EntryLosses("note-1", None, None, None, 1, None, (lost,))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_any_text_in_a_cell_of_the_markdown_is_read_back_as_it_was(report: ReportInput, text: str) -> None:
+    shown = replace(report, losses=(loss(f"A {text} b"),))
+    assert ["1", " ".join(f"A {text} b".split()), "the entry has no signal"] in list(cells(as_markdown(shown)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a | b", "a \\| b", "a\nb\r\nc", "`a` | `b`", "~~a~~", "&lt;b&gt;", "<b>a</b>", "![a](b)", "**a** _b_", "a\\"],
+)
+def test_a_mark_of_markdown_in_a_cell_is_a_mark_and_no_more(report: ReportInput, text: str) -> None:
+    shown = replace(report, losses=(loss(f"A {text}"),))
+    assert ["1", " ".join(f"A {text}".split()), "the entry has no signal"] in list(cells(as_markdown(shown)))
+
+
+def test_a_report_without_losses_says_so(report: ReportInput) -> None:
+    shown = replace(report, losses=())
+    assert "No proposition was lost." in as_html(shown)
+    assert "No proposition was lost." in as_markdown(shown)
+
+
+def test_entries_beyond_those_shown_are_counted(report: ReportInput) -> None:
+    shown = replace(report, losses=(loss("a"),) * (ENTRIES_SHOWN + 3))
+    assert "3 more entries lost propositions; judgments.jsonl holds them all." in Page(as_html(shown)).text
+    assert "3 more entries lost propositions; judgments.jsonl holds them all." in as_markdown(shown)
+    assert as_html(shown).count("<details id=") == ENTRIES_SHOWN
+
+
+def test_every_reason_has_words() -> None:
+    assert set(REASON_WORDS) == {reason.value for reason in Reason}

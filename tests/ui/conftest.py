@@ -1,0 +1,124 @@
+"""A Chromium, pages in it that may reach nothing but this machine, and runs of the study to look at."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from assets.run import StudyRun, run_study
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@dataclass
+class Visit:
+    """A page, and what it did that a report must not do."""
+
+    page: Page
+    dialogs: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Path]]:
+    """Makes homes, each of them the current one until the next is made."""
+    with pytest.MonkeyPatch.context() as patch:
+
+        def make() -> Path:
+            patch.delenv("DAGSTER_HOME", raising=False)
+            home = tmp_path_factory.mktemp("home")
+            patch.setenv("EVAL_PIPELINE_HOME", str(home))
+            return home
+
+        yield make
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run and the home that holds its history."""
+
+    home: Path
+    run: StudyRun
+
+
+@pytest.fixture(scope="session")
+def sample(homes: Callable[[], Path]) -> Made:
+    """A run of the bundled sample."""
+    return Made(homes(), run_study("extraction", {}))
+
+
+@pytest.fixture(scope="session")
+def hostile(homes: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A run of a corpus that tries to run scripts, and to be wider than a phone, in every text that it has."""
+    folder = tmp_path_factory.mktemp("corpus")
+    attack = (
+        "<script>window.ran = 1; alert(1)</script><img src=x onerror='window.ran = 2'><svg onload='window.ran = 3'>"
+    )
+    text = f"{attack} {'w' * 300}"
+    tables: dict[str, list[dict[str, Any]]] = {"entries": [], "signals": [], "propositions": []}
+    for note in (1, 2):
+        key, facts = (
+            f"note-{note}-{'x' * 120}",
+            [f"Crew {note} replaced valve {10 * note + fact}." for fact in range(8)],
+        )
+        content = " ".join([*facts, text])
+        tables["entries"].append({"lookup_key": key, "workspace": text, "band": text, "content": content})
+        for place, fact in enumerate(facts):
+            if place < 7:
+                start = content.index(facts[0] if place == 6 else fact)
+                span = {"start": start, "end": len(content) if place < 6 else start + len(fact)}
+                signal = {"lookup_key": f"{note}{place}{text}", "entry_id": key, "content": f"{fact} {text}"}
+                tables["signals"].append(signal | {"provenance": {"span": span}})
+            said = {"entry_id": key, "quartile": place // 2 + 1, "proposition": f"{fact} {text}"}
+            tables["propositions"].append(said)
+    for name, rows in tables.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return Made(homes(), run_study("extraction", {"corpus": str(folder)}))
+
+
+@pytest.fixture(scope="session")
+def withheld(homes: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A run of the sample without annotations."""
+    empty = tmp_path_factory.mktemp("annotations") / "propositions.jsonl"
+    empty.write_text("")
+    return Made(homes(), run_study("extraction", {"propositions": str(empty)}))
+
+
+@pytest.fixture(scope="module")
+def browser(sample: Made, hostile: Made, withheld: Made) -> Iterator[Browser]:
+    """One Chromium for all tests of a module; the runs come first, since none can be made while it is open."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine; install it to look at the pages")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Opens pages and notes what they do; an option is one of a browser's context, such as its viewport."""
+    contexts = []
+
+    def go(address: str, **options: Any) -> Visit:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        seen = Visit(context.new_page())
+
+        def note(request: Request) -> None:
+            seen.requests.append(request.url)
+
+        seen.page.on("request", note)
+        seen.page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
+        seen.page.goto(address)
+        return seen
+
+    yield go
+    for context in contexts:
+        context.close()

@@ -1,0 +1,255 @@
+"""What a person sees: the report on any screen, and Dagster with the study in it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+CHAIN = (
+    "sealed_plan",
+    "corpus",
+    "proposition_fixture",
+    "frame",
+    "nli_judgments",
+    "entry_quartiles",
+    "recall_estimate",
+    "uniformity_bound",
+    "precision_guard",
+    "band_ledger",
+    "extraction_verdict",
+    "extraction_report",
+)
+PHONE = {"width": 390, "height": 844}
+READY_S = 90
+RUN_S = 90
+
+
+def address(made: Any) -> str:
+    return (made.run.out / "report.html").as_uri()
+
+
+def open_all(page: Any) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
+
+
+def test_no_text_of_a_corpus_runs_as_a_script(visit: Callable[..., Any], hostile: Any) -> None:
+    seen = visit(address(hostile))
+    open_all(seen.page)
+    assert seen.page.evaluate("window.ran") is None
+    assert seen.dialogs == []
+    assert seen.page.locator("script, img, iframe").count() == 0
+    assert "<script>window.ran = 1" in seen.page.inner_text("main")
+
+
+@pytest.mark.parametrize("name", ["sample", "hostile"])
+def test_a_report_asks_for_nothing_but_itself(
+    visit: Callable[..., Any], name: str, request: pytest.FixtureRequest
+) -> None:
+    page = address(request.getfixturevalue(name))
+    seen = visit(page)
+    open_all(seen.page)
+    assert seen.requests == [page]
+
+
+def test_a_script_that_is_put_into_the_page_is_refused_by_its_policy(visit: Callable[..., Any], sample: Any) -> None:
+    """The policy itself holds: it does not rest on the escaping alone."""
+    html = (sample.run.out / "report.html").read_text("utf-8")
+    attacked = sample.home / "attacked.html"
+    attacked.write_text(html.replace("<main>", "<main><script>window.ran = 1</script>", 1), "utf-8")
+    assert visit(attacked.as_uri()).page.evaluate("window.ran") is None
+
+
+@pytest.mark.parametrize("name", ["sample", "withheld", "hostile"])
+def test_a_phone_never_scrolls_the_page_sideways(
+    visit: Callable[..., Any], name: str, request: pytest.FixtureRequest
+) -> None:
+    """`hostile` holds a word of 300 letters in each of its texts."""
+    page = visit(address(request.getfixturevalue(name)), viewport=PHONE).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    open_all(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_dark_screen_gets_a_dark_page_with_light_letters(visit: Callable[..., Any], sample: Any) -> None:
+    page = visit(address(sample), color_scheme="light").page
+
+    def brightness(property_: str) -> int:
+        colour = page.evaluate(f"getComputedStyle(document.body).{property_}")
+        return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
+
+    assert brightness("backgroundColor") > brightness("color")
+    page.emulate_media(color_scheme="dark")
+    assert brightness("backgroundColor") < brightness("color")
+
+
+def test_the_figures_have_names_for_those_who_do_not_see_them(visit: Callable[..., Any], sample: Any) -> None:
+    page = visit(address(sample)).page
+    names = ("Recall by quartile of the text", "Distribution of the loss over resamples")
+    assert [page.get_by_role("img", name=name).count() for name in names] == [1, 1]
+
+
+def test_a_withheld_number_is_its_reason_where_the_number_would_stand(visit: Callable[..., Any], withheld: Any) -> None:
+    page = visit(address(withheld)).page
+    for name in ("Pooled recall", "Positional uniformity"):
+        claim = page.get_by_role("article").filter(has=page.get_by_role("heading", name=name))
+        assert claim.locator(".number").inner_text() == "withheld: fixture missing"
+        assert "There are no annotated propositions to measure against." in claim.inner_text()
+
+
+@dataclass(frozen=True)
+class Server:
+    """Dagster's web server, as `eval-pipeline ui` started it."""
+
+    url: str
+
+    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
+        """The answer to a GraphQL query."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        asked = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            found: dict[str, Any] = json.load(answer)
+        assert "errors" not in found, found
+        data: dict[str, Any] = found["data"]
+        return data
+
+
+def free_port() -> int:
+    """A port that the system does not give to outgoing connections."""
+    for port in range(20000 + os.getpid() % 10000, 32768):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no free port")
+
+
+# A shell that starts tests in the background has them ignore both signals, and what they start would inherit that.
+_PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+from eval_pipeline.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def server(sample: Any, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The user interface on the home of the sample's run; its whole process group ends with the module."""
+    port, log = free_port(), tmp_path_factory.mktemp("ui") / "log"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DAGSTER_")}
+    environment |= {"EVAL_PIPELINE_HOME": str(sample.home), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", _PROGRAM, "ui", "--port", str(port)]
+    with log.open("wb") as written:
+        process = subprocess.Popen(command, stdout=written, stderr=written, env=environment, start_new_session=True)
+    try:
+        _wait_until_loaded(Server(f"http://127.0.0.1:{port}"), process, log)
+        yield Server(f"http://127.0.0.1:{port}")
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=15)
+
+
+_LOADED = "{ repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } } } }"
+
+
+def _wait_until_loaded(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if server.ask(_LOADED)["repositoriesOrError"].get("nodes"):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            pass
+        time.sleep(0.2)
+    pytest.fail(f"the user interface did not come up:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+_LAUNCH = """
+mutation Launch($selector: JobOrPipelineSelector!) {
+  launchRun(executionParams: {selector: $selector, runConfigData: {}}) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}
+"""
+_STATUS = "query Status($run: ID!) { runOrError(runId: $run) { ... on Run { status } } }"
+_LAST = """
+query Last { assetNodes(assetKeys: [{path: ["extraction_verdict"]}], loadMaterializations: true) {
+  assetMaterializations(limit: 1) { runId } } }
+"""
+
+
+@pytest.fixture(scope="module")
+def launched(server: Server) -> str:
+    """The job `extraction`, launched as the launchpad does, by its id; it runs while the pages are looked at."""
+    selector = {
+        "repositoryName": "__repository__",
+        "repositoryLocationName": "eval_pipeline",
+        "jobName": "extraction",
+    }
+    answer = server.ask(_LAUNCH, selector=selector)["launchRun"]
+    assert answer["__typename"] == "LaunchRunSuccess", answer
+    return str(answer["run"]["runId"])
+
+
+def test_the_chain_of_the_study_stands_in_its_group(
+    server: Server, launched: str, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/locations/eval_pipeline/asset-groups/extraction/list").page
+    for name in CHAIN:
+        expect(page.get_by_text(name, exact=True).first).to_be_visible(timeout=60_000)
+    page.screenshot(path=tmp_path / "group.png")
+
+
+def test_the_overview_of_groups_names_the_study(
+    server: Server, launched: str, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/asset-groups").page
+    expect(page.get_by_text("extraction", exact=True).first).to_be_visible(timeout=60_000)
+    page.screenshot(path=tmp_path / "groups.png")
+
+
+def test_the_checks_of_the_verdict_name_each_claim_with_outcome_and_reason(
+    server: Server, launched: str, visit: Callable[..., Any], sample: Any, tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/assets/extraction_verdict?view=checks").page
+    for claim in sample.run.document["claims"]:
+        page.get_by_text(claim["claim"], exact=True).first.click(timeout=60_000)
+        expect(page.get_by_text(claim["detail"]).first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text(claim["outcome"], exact=True).first).to_be_visible(timeout=60_000)
+        expect(page.get_by_text(claim["reason"], exact=True).first).to_be_visible(timeout=60_000)
+        page.screenshot(path=tmp_path / f"{claim['claim']}.png")
+
+
+def test_the_job_that_the_launchpad_starts_comes_to_the_verdict_of_the_command_line(
+    server: Server, launched: str, sample: Any
+) -> None:
+    deadline = time.monotonic() + RUN_S
+    status = ""
+    while status not in ("SUCCESS", "FAILURE", "CANCELED") and time.monotonic() < deadline:
+        status = server.ask(_STATUS, run=launched)["runOrError"]["status"]
+        time.sleep(0.3)
+    assert status == "SUCCESS"
+    assert server.ask(_LAST)["assetNodes"][0]["assetMaterializations"][0]["runId"] == launched
+    found = json.loads((sample.home / "out" / "extraction" / "verdict.json").read_text("utf-8"))
+    assert found == sample.run.document
