@@ -1,5 +1,6 @@
 """Evidence as bytes: tables as Parquet, findings as JSON; the same bytes for the same content, and no half files."""
 
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -25,8 +26,12 @@ def read_table(path: Path) -> pa.Table:
 
 
 def json_bytes(value: Any, of_type: Any) -> bytes:
-    """A value as JSON by the type that it was declared with; fractions are kept exactly, as text."""
-    return TypeAdapter(of_type).dump_json(value, indent=1) + b"\n"
+    """A value as JSON by the type that it was declared with; fractions are kept exactly, as text.
+
+    Raises: ValueError: a number in it is not finite, which no finding may be.
+    """
+    plain = TypeAdapter(of_type).dump_python(value, mode="json")
+    return (json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
 def read_json(data: bytes, of_type: Any) -> Any:

@@ -20,5 +20,4 @@ def at_most(estimate: Number, threshold: Fraction, comparison: Comparison) -> Ou
 
 def _compared(estimate: Number, comparison: Comparison) -> Fraction:
     """`four_decimals` is how the first version of this evaluation compared: .79996 was .8000 to it, and passed."""
-    value = Fraction(estimate)
-    return round(value, 4) if comparison == "four_decimals" else value
+    return Fraction(f"{float(estimate):.4f}") if comparison == "four_decimals" else Fraction(estimate)

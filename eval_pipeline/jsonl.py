@@ -8,7 +8,15 @@ from typing import Any
 
 from eval_pipeline.errors import Malformed
 
+_DIGITS = 100
 _BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class _NoNumber:
+    """What stands for a number in a line and is none, as it is shown in the fault."""
+
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +76,16 @@ def _parse(row: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"byte {error.start + 1}: found a byte that is not UTF-8, expected UTF-8") from None
     try:
-        value = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_NoNumber, parse_int=_integer)
+        if not isinstance(value, dict):
+            raise ValueError(f"column 1: found {found(value)}, expected an object")
+        for field, leaf in _leaves(value, ""):
+            if fault := _fault_of(leaf):
+                raise ValueError(f"field {field!r}: {fault}")
     except json.JSONDecodeError as error:
         raise ValueError(f"column {error.colno}: found invalid JSON ({error.msg}), expected one object") from None
     except RecursionError:
         raise ValueError("column 1: found JSON nested too deep to read, expected one flat object") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"column 1: found {found(value)}, expected an object")
-    for field, text in _texts(value, ""):
-        if any("\ud800" <= mark <= "\udfff" for mark in text):
-            raise ValueError(f"field {field!r}: found a lone surrogate, expected text that UTF-8 can hold")
     return value
 
 
@@ -90,28 +98,38 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"column 1: found {name}, which is not JSON, expected a number")
+def _integer(digits: str) -> Any:
+    return int(digits) if len(digits) <= _DIGITS else _NoNumber(f"an integer of {len(digits)} digits")
 
 
-def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
-    """Every text within a value, keys included, each with the path of the field it stands in."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, list):
+def _leaves(value: Any, field: str) -> Iterator[tuple[str, Any]]:
+    """Every value within a value that holds no others, and every key, each with the path of the field it stands in."""
+    if isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _texts(item, f"{field}[{place}]")
+            yield from _leaves(item, f"{field}[{place}]")
     elif isinstance(value, dict):
         for name, item in value.items():
             path = f"{field}.{name}" if field else name
             yield path, name
-            yield from _texts(item, path)
+            yield from _leaves(item, path)
+    else:
+        yield field, value
+
+
+def _fault_of(leaf: Any) -> str | None:
+    if isinstance(leaf, _NoNumber):
+        return f"found {leaf.shown}, expected a number that JSON and this program can hold"
+    if isinstance(leaf, str) and any("\ud800" <= mark <= "\udfff" for mark in leaf):
+        return "found a lone surrogate, expected text that UTF-8 can hold"
+    return None
 
 
 def found(value: Any) -> str:
     """A value as a fault names it: short, and with its type where that is the fault."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, _NoNumber):
+        return value.shown
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
     shown = json.dumps(value, ensure_ascii=True)

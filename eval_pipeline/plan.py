@@ -20,7 +20,7 @@ def _exact(value: object) -> Fraction:
         raise ValueError('a number, or a fraction in quotes such as "1/5"')
     try:
         return Fraction(value)
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, OverflowError, ZeroDivisionError):
         raise ValueError('a number, or a fraction in quotes such as "1/5"') from None
 
 
@@ -28,6 +28,7 @@ Exact = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(str, return
 Share = Annotated[Exact, Field(ge=0, le=1)]
 Level = Annotated[Exact, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=1)]
+CountFromZero = Annotated[int, Field(ge=0)]
 
 
 class Section(BaseModel):
@@ -71,7 +72,7 @@ def read_plan(path: Path, model: type[_Plan]) -> _Plan:
         values = tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=Decimal)
     except OSError as error:
         raise PlanRefused(f"{what} cannot be read ({error.strerror}); give a TOML file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise PlanRefused(f"{what} is not TOML: {error}") from None
     return parse_plan(values, model, what)
 

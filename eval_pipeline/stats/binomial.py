@@ -16,12 +16,22 @@ def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
 
     """
-    if not 0 <= successes <= trials:
-        raise ValueError(f"successes must lie in 0..{trials}, found {successes}")
+    _require(successes, trials)
     low = float(beta.ppf(1 - level, successes, trials - successes + 1)) if successes else 0.0
     return Interval(low, 1.0, level)
 
 
 def shortfall_p_value(successes: int, trials: int, share: float) -> float:
-    """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share."""
+    """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share.
+
+    Raises: ValueError: successes outside 0..trials, or a share outside [0, 1].
+    """
+    _require(successes, trials)
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must lie in [0, 1], found {share}")
     return float(binom.cdf(successes, trials, share))
+
+
+def _require(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError(f"successes must lie in 0..{trials}, found {successes}")

@@ -16,7 +16,8 @@ _Counts = npt.NDArray[np.int64]
 Ranks = Literal["symmetric", "floor"]
 Tails = Literal["two", "upper"]
 
-_INDICES_AT_ONCE = 1 << 21  # bounds the memory of a block of resamples to some 50 MB
+_INDICES_AT_ONCE = 1 << 20  # bounds the memory of a block of resamples to some 25 MB
+_TOO_CLOSE = 1e-9  # floats that near may be one fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ def resampled_sums(counts: npt.NDArray[np.int64], *, resamples: int, rng: np.ran
     Returns: shape (resamples, c).
 
     """
+    if isinstance(rng.bit_generator, np.random.MT19937):
+        raise ValueError("found a generator of 32-bit words, expected one of 64-bit words such as default_rng gives")
     clusters = np.uint64(len(counts))
     packed, unpack = _packed(counts)
     sums = np.empty((resamples, packed.shape[1]), dtype=np.int64)
@@ -151,7 +154,8 @@ def ratio_contrast(
         interval=Interval(low, at(1 - tail), float(level)),
         resamples=resamples,
         valid=len(sums),
-        degenerate=bool((sums == sums[0]).all()) or bool(values[order[0]] == values[order[-1]]),
+        degenerate=values[order[-1]] - values[order[0]] < _TOO_CLOSE
+        and len({_contrast(row, exact) for row in np.unique(sums, axis=0)}) == 1,
         draws=values[order],
     )
 

@@ -120,7 +120,7 @@ def test_a_file_in_the_folders_place_is_unreachable(tmp_path: Path):
         pytest.param(b"{", "line 2, column 2: found invalid JSON", id="cut_off"),
         pytest.param(b"[]", "line 2, column 1: found a list, expected an object", id="list"),
         pytest.param(b'"text"', 'line 2, column 1: found "text", expected an object', id="text"),
-        pytest.param(line(ENTRY, content=float("nan")), "line 2, column 1: found NaN", id="nan"),
+        pytest.param(line(ENTRY, content=float("nan")), "line 2, field 'content': found NaN", id="nan"),
         pytest.param(b'{"lookup_key": "e\xff"}', "line 2, byte 18: found a byte that is not UTF-8", id="not_utf8"),
         pytest.param(line(ENTRY, content="\ud800"), "line 2, field 'content': found a lone surrogate", id="surrogate"),
         pytest.param(

@@ -517,6 +517,27 @@ def test_sums_made_in_blocks_are_those_made_at_once():
         assert found[place].tolist() == counts[rows.astype(int)].sum(axis=0).tolist()
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3, 8])
+@pytest.mark.parametrize(
+    "largest",
+    [
+        pytest.param(1, id="one"),
+        pytest.param((2**31 - 1) // 90, id="sums-just-within-31-bits"),
+        pytest.param(2**31 // 90 + 1, id="sums-just-beyond-31-bits"),
+        pytest.param(2**50, id="sums-near-the-end-of-64-bits"),
+    ],
+)
+def test_sums_are_exact_however_large_the_counts_and_however_many_the_columns(columns, largest):
+    counts = np.random.default_rng(columns).integers(0, largest, (90, columns), endpoint=True)
+    counts[:45] = largest
+    found = resampled_sums(counts, resamples=20, rng=np.random.default_rng(6))
+    words = iter([int(word) for word in np.random.PCG64(6).random_raw(20 * 90)])
+    rows = counts.tolist()
+    for sums in found.tolist():
+        drawn = [rows[(next(words) >> 32) * 90 >> 32] for _ in range(90)]
+        assert sums == [sum(column) for column in zip(*drawn, strict=True)]
+
+
 @pytest.mark.parametrize("columns", [1, 2, 4])
 def test_a_bootstrap_of_20000_clusters_adds_less_than_50_megabytes(columns):
     totals = np.random.default_rng(2).integers(1, 6, (20_000, columns))

@@ -25,20 +25,6 @@ class Visit:
     requests: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="session")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Path]]:
-    """Makes homes, each of them the current one until the next is made."""
-    with pytest.MonkeyPatch.context() as patch:
-
-        def make() -> Path:
-            patch.delenv("DAGSTER_HOME", raising=False)
-            home = tmp_path_factory.mktemp("home")
-            patch.setenv("EVAL_PIPELINE_HOME", str(home))
-            return home
-
-        yield make
-
-
 @dataclass(frozen=True)
 class Made:
     """A run and the home that holds its history."""
@@ -48,13 +34,32 @@ class Made:
 
 
 @pytest.fixture(scope="session")
-def sample(homes: Callable[[], Path]) -> Made:
-    """A run of the bundled sample."""
-    return Made(homes(), run_study("extraction", {}))
+def run_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
+    """Runs the study in a home, with its findings in a folder of their own."""
+
+    def run(home: Path, **inputs: str) -> Made:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("DAGSTER_HOME", raising=False)
+            patch.setenv("EVAL_PIPELINE_HOME", str(home))
+            return Made(home, run_study("extraction", {"out": str(tmp_path_factory.mktemp("out")), **inputs}))
+
+    return run
 
 
 @pytest.fixture(scope="session")
-def hostile(homes: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory) -> Made:
+def sample(run_in: Callable[..., Made], tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A run of the bundled sample, in a home of its own with nothing else in it."""
+    return run_in(tmp_path_factory.mktemp("home"), out="")
+
+
+@pytest.fixture(scope="session")
+def other_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of the runs whose history is not looked at."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def hostile(run_in: Callable[..., Made], other_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A run of a corpus that tries to run scripts, and to be wider than a phone, in every text that it has."""
     folder = tmp_path_factory.mktemp("corpus")
     attack = (
@@ -79,15 +84,15 @@ def hostile(homes: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory)
             tables["propositions"].append(said)
     for name, rows in tables.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Made(homes(), run_study("extraction", {"corpus": str(folder)}))
+    return run_in(other_home, corpus=str(folder))
 
 
 @pytest.fixture(scope="session")
-def withheld(homes: Callable[[], Path], tmp_path_factory: pytest.TempPathFactory) -> Made:
+def withheld(run_in: Callable[..., Made], other_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A run of the sample without annotations."""
     empty = tmp_path_factory.mktemp("annotations") / "propositions.jsonl"
     empty.write_text("")
-    return Made(homes(), run_study("extraction", {"propositions": str(empty)}))
+    return run_in(other_home, propositions=str(empty))
 
 
 @pytest.fixture(scope="module")

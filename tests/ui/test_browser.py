@@ -34,6 +34,7 @@ CHAIN = (
 PHONE = {"width": 390, "height": 844}
 READY_S = 90
 RUN_S = 90
+SEEN_MS = 30_000
 
 
 def address(made: Any) -> str:
@@ -212,21 +213,13 @@ def launched(server: Server) -> str:
     return str(answer["run"]["runId"])
 
 
-def test_the_chain_of_the_study_stands_in_its_group(
-    server: Server, launched: str, visit: Callable[..., Any], tmp_path: Path
-) -> None:
-    page = visit(f"{server.url}/locations/eval_pipeline/asset-groups/extraction/list").page
-    for name in CHAIN:
-        expect(page.get_by_text(name, exact=True).first).to_be_visible(timeout=60_000)
-    page.screenshot(path=tmp_path / "group.png")
-
-
-def test_the_overview_of_groups_names_the_study(
+def test_the_chain_of_the_study_stands_in_the_lineage(
     server: Server, launched: str, visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     page = visit(f"{server.url}/asset-groups").page
-    expect(page.get_by_text("extraction", exact=True).first).to_be_visible(timeout=60_000)
-    page.screenshot(path=tmp_path / "groups.png")
+    for name in CHAIN:
+        expect(page.get_by_role("button").filter(has_text=name).first).to_be_visible(timeout=SEEN_MS)
+    page.screenshot(path=tmp_path / "lineage.png")
 
 
 def test_the_checks_of_the_verdict_name_each_claim_with_outcome_and_reason(
@@ -234,10 +227,10 @@ def test_the_checks_of_the_verdict_name_each_claim_with_outcome_and_reason(
 ) -> None:
     page = visit(f"{server.url}/assets/extraction_verdict?view=checks").page
     for claim in sample.run.document["claims"]:
-        page.get_by_text(claim["claim"], exact=True).first.click(timeout=60_000)
-        expect(page.get_by_text(claim["detail"]).first).to_be_visible(timeout=60_000)
-        expect(page.get_by_text(claim["outcome"], exact=True).first).to_be_visible(timeout=60_000)
-        expect(page.get_by_text(claim["reason"], exact=True).first).to_be_visible(timeout=60_000)
+        page.get_by_text(claim["claim"], exact=True).first.click(timeout=SEEN_MS)
+        expect(page.get_by_text(claim["detail"]).first).to_be_visible(timeout=SEEN_MS)
+        expect(page.get_by_text(claim["outcome"], exact=True).first).to_be_visible(timeout=SEEN_MS)
+        expect(page.get_by_text(claim["reason"], exact=True).first).to_be_visible(timeout=SEEN_MS)
         page.screenshot(path=tmp_path / f"{claim['claim']}.png")
 
 

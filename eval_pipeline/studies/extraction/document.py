@@ -34,12 +34,10 @@ def verdict_document(
                 "quartile": place,
                 "hits": group.hits,
                 "judged": group.judged,
-                "undecided": undecided,
+                "undecided": group.undecided,
                 **_estimate(group, stated=recall),
             }
-            for place, (group, undecided) in enumerate(
-                zip(evidence.recall.by_quartile, _undecided(evidence), strict=True), 1
-            )
+            for place, group in enumerate(evidence.recall.by_quartile, 1)
         ],
         "findings": {
             "recall": _recall(evidence.recall, stated=recall),
@@ -115,12 +113,6 @@ def _group(group: Group, *, stated: bool) -> dict[str, Any]:
         "undecided": group.undecided,
         **_estimate(group, stated=stated),
     }
-
-
-def _undecided(evidence: Evidence) -> list[int]:
-    """Undecided propositions of each quartile, those of entries of which nothing was judged included."""
-    in_frame = [unit.quartile for unit in evidence.frame.units if unit.state is State.IN]
-    return [in_frame.count(place) - group.judged for place, group in enumerate(evidence.recall.by_quartile, 1)]
 
 
 def _recall(recall: RecallFindings, *, stated: bool) -> dict[str, Any]:

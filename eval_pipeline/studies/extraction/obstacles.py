@@ -84,8 +84,7 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     if rule.counted_in == "calls":
         failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
     else:
-        undecided = undecided_propositions(evidence)
-        failed, all_of_them, what = undecided, pooled.judged + undecided, "propositions"
+        failed, all_of_them, what = pooled.undecided, pooled.judged + pooled.undecided, "propositions"
     if pooled.judged and failed <= rule.at_most * all_of_them:
         return None
     why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "no answer"
@@ -95,12 +94,6 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     )
     outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
-
-
-def undecided_propositions(evidence: Evidence) -> int:
-    """All undecided propositions, those of entries of which nothing was judged included."""
-    in_frame = sum(unit.state is State.IN for unit in evidence.frame.units)
-    return in_frame - evidence.recall.pooled.judged
 
 
 def worst_case(evidence: Evidence) -> str:

@@ -1,12 +1,21 @@
 """The plan of the extraction study: every number and every rule that its verdict rests on."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
 
 from eval_pipeline.gates import Comparison
-from eval_pipeline.plan import Count, Exact, Level, Plan, Section, Share
+from eval_pipeline.plan import Count, CountFromZero, Exact, Level, Plan, Section, Share
 from eval_pipeline.stats.bootstrap import Ranks
 
-AtMost = Literal["all"] | Count
+
+def _cap(value: object) -> object:
+    if value == "all" or (type(value) is int and value >= 1):
+        return value
+    raise ValueError('"all", or a whole number of 1 or more')
+
+
+AtMost = Annotated[Literal["all"] | int, BeforeValidator(_cap)]
 
 
 class Claims(Section):
@@ -30,8 +39,8 @@ class Design(Section):
     """What must have been judged before a verdict on recall or uniformity binds."""
 
     entries: Count
-    entries_per_workspace: int
-    bands: int
+    entries_per_workspace: CountFromZero
+    bands: CountFromZero
     entries_missing_at_most: Share
     dense: Dense | None = None
 

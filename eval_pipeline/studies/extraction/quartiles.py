@@ -93,26 +93,22 @@ def _query(query: str, rules: Mapping[str, str], **tables: pa.Table) -> pa.Table
 class Counts:
     """The table as arrays: one row an entry, in the order of the ids, and one column a quartile.
 
-    `entries_undecided` are those of which nothing could be judged; unless the plan draws them too, they have no row.
+    `drawn` marks the rows that count as judged and are drawn again by a bootstrap; an entry of which nothing could be
+    judged is not among them, unless the plan says so.
     """
 
     entries: tuple[dict[str, Any], ...]
     hits: npt.NDArray[np.int64]
     judged: npt.NDArray[np.int64]
     undecided: npt.NDArray[np.int64]
-    entries_undecided: tuple[str, ...]
+    drawn: npt.NDArray[np.bool_]
 
 
 def counts_of(quartiles: pa.Table, plan: ExtractionPlan) -> Counts:
     """The arrays that the estimators take, with entry_id, workspace, band and words of each row."""
-    columns = [quartiles[name].to_numpy().astype(np.int64).reshape(-1, 4) for name in ("hits", "judged", "undecided")]
-    entries = quartiles.select(["entry_id", "workspace", "band", "words"]).to_pylist()[::4]
-    nothing = columns[1].sum(axis=1) == 0
-    kept = np.ones(len(entries), dtype=bool) if plan.scoring.undecided_entries == "drawn" else ~nothing
-    return Counts(
-        entries=tuple(entry for entry, keep in zip(entries, kept, strict=True) if keep),
-        hits=columns[0][kept],
-        judged=columns[1][kept],
-        undecided=columns[2][kept],
-        entries_undecided=tuple(entry["entry_id"] for entry, none in zip(entries, nothing, strict=True) if none),
+    hits, judged, undecided = (
+        quartiles[name].to_numpy().astype(np.int64).reshape(-1, 4) for name in ("hits", "judged", "undecided")
     )
+    entries = tuple(quartiles.select(["entry_id", "workspace", "band", "words"]).to_pylist()[::4])
+    all_drawn = plan.scoring.undecided_entries == "drawn"
+    return Counts(entries, hits, judged, undecided, drawn=(judged.sum(axis=1) > 0) | all_drawn)

@@ -58,35 +58,37 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
     counts = counts_of(quartiles, plan)
     every = np.ones(len(counts.entries), dtype=bool)
     pooled = _group("all", counts, every, range(4), plan)
-    undecided, composition_only = (int(quartiles[name].to_numpy().sum()) for name in ("undecided", "composition_only"))
-    frame_size = pooled.judged + undecided
-    dense = plan.design.dense
+    nothing_judged = counts.judged.sum(axis=1) == 0
     return RecallFindings(
         pooled=pooled,
         macro=_macro(counts),
-        worst_case=Interval(Fraction(pooled.hits, frame_size), Fraction(pooled.hits + undecided, frame_size), level=1.0)
-        if frame_size
-        else None,
+        worst_case=_worst_case(pooled),
         degenerate=pooled.interval is not None and pooled.interval.low == pooled.interval.high,
-        composition_only=composition_only,
-        judged_entries=len(counts.entries),
-        entries_undecided=counts.entries_undecided,
+        composition_only=int(quartiles["composition_only"].to_numpy().sum()),
+        judged_entries=int(counts.drawn.sum()),
+        entries_undecided=tuple(counts.entries[place]["entry_id"] for place in np.flatnonzero(nothing_judged)),
         entries_without_signals=_entries_without_signals(judgments),
         dense_entries=_dense_entries(frame, counts, plan),
         by_quartile=tuple(_group(f"quartile {q}", counts, every, [q - 1], plan) for q in range(1, 5)),
         by_workspace=_groups(counts, [entry["workspace"] or "not recorded" for entry in counts.entries], plan),
         by_band=_groups(counts, [entry["band"] or "not recorded" for entry in counts.entries], plan),
-        by_density=()
-        if dense is None
-        else _groups(
-            counts,
-            [
-                f"{dense.words} words or more" if _is_dense(e["words"], dense.words) else f"under {dense.words} words"
-                for e in counts.entries
-            ],
-            plan,
-        ),
+        by_density=_by_density(counts, plan),
     )
+
+
+def _worst_case(pooled: Group) -> Interval | None:
+    in_frame = pooled.judged + pooled.undecided
+    if not in_frame:
+        return None
+    return Interval(Fraction(pooled.hits, in_frame), Fraction(pooled.hits + pooled.undecided, in_frame), level=1.0)
+
+
+def _by_density(counts: Counts, plan: ExtractionPlan) -> tuple[Group, ...]:
+    dense = plan.design.dense
+    if dense is None:
+        return ()
+    long, short = f"{dense.words} words or more", f"under {dense.words} words"
+    return _groups(counts, [long if _is_dense(e["words"], dense.words) else short for e in counts.entries], plan)
 
 
 def _groups(counts: Counts, names: Sequence[str], plan: ExtractionPlan) -> tuple[Group, ...]:
@@ -109,7 +111,7 @@ def _group(
         judged=total,
         undecided=int(undecided.sum()),
         estimate=Fraction(int(hits.sum()), total) if total else None,
-        interval=_interval(hits, judged, plan),
+        interval=_interval(hits[counts.drawn[rows]], judged[counts.drawn[rows]], plan),
     )
 
 
@@ -154,4 +156,5 @@ def _dense_entries(frame: Frame, counts: Counts, plan: ExtractionPlan) -> int | 
         return None
     if dense.counted_on == "fixture":
         return len({unit.entry_id for unit in frame.units if _is_dense(unit.words, dense.words)})
-    return sum(_is_dense(entry["words"], dense.words) for entry in counts.entries)
+    judged = (entry for entry, drawn in zip(counts.entries, counts.drawn, strict=True) if drawn)
+    return sum(_is_dense(entry["words"], dense.words) for entry in judged)

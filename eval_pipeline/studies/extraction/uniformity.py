@@ -56,7 +56,7 @@ class UniformityFindings:
 def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> UniformityFindings:
     """The bound, its two-sided companion and the trend over all quartiles."""
     counts = counts_of(quartiles, plan)
-    rows, resamples = len(counts.entries), plan.bootstrap.resamples
+    rows, resamples = int(counts.drawn.sum()), plan.bootstrap.resamples
     try:
         bound = _bootstrap(counts, _FIRST_LESS_LAST, "upper", plan)
     except (TooFewClusters, RatioUndefined, ThinResamples) as refusal:
@@ -81,8 +81,8 @@ def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> Uniformity
 def _bootstrap(counts: Counts, weights: tuple[Fraction | int, ...], tails: Tails, plan: ExtractionPlan) -> Bootstrap:
     rule = plan.bootstrap
     return ratio_contrast(
-        counts.hits,
-        counts.judged,
+        counts.hits[counts.drawn],
+        counts.judged[counts.drawn],
         weights,
         level=rule.level if tails == "two" else rule.one_sided_level,
         tails=tails,

@@ -12,7 +12,6 @@ from eval_pipeline.studies.extraction.obstacles import (
     Obstacle,
     guard_obstacle,
     recall_obstacle,
-    undecided_propositions,
     worst_case,
 )
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -48,8 +47,8 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     )
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
     said = f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and {firm}"
-    if undecided := undecided_propositions(evidence):
-        said += f"; {undecided} undecided ones leave recall anywhere {worst_case(evidence)}"
+    if pooled.undecided:
+        said += f"; {pooled.undecided} undecided ones leave recall anywhere {worst_case(evidence)}"
     return _decided(verdict, outcome, said, evidence, plan)
 
 

@@ -245,7 +245,7 @@ def test_a_bound_without_width_says_so(sound):
 
 @pytest.mark.parametrize(
     ("low", "said"),
-    [(Fraction(81, 100), "the interval lies above the bar"), (Fraction(79, 100), "does not lie above it")],
+    [(Fraction(81, 100), "the interval lies above it"), (Fraction(79, 100), "does not lie above it")],
 )
 def test_a_pass_says_whether_the_interval_lies_above_the_bar(sound, lenient, low, said):
     pooled = replace(sound.evidence.recall.pooled, interval=Interval(low, 1, 0.95))
