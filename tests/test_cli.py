@@ -85,10 +85,7 @@ def write_lines(path: Path, rows: list[Row]) -> Path:
     return path
 
 
-_IN_MEMORY = """\
-telemetry: {enabled: false}
-event_log_storage: {module: dagster._core.storage.event_log, class: InMemoryEventLogStorage}
-"""
+_IN_MEMORY = "event_log_storage: {module: dagster._core.storage.event_log, class: InMemoryEventLogStorage}\n"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,7 +95,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     Its log of events is kept in memory, which is faster; a process of its own writes it to disk.
     """
     folder = tmp_path_factory.mktemp("home")
-    (folder / "dagster.yaml").write_text(_IN_MEMORY)
+    (folder / "dagster.yaml").write_text((PROJECT / "dagster.yaml").read_text("utf-8") + _IN_MEMORY)
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("EVAL_PIPELINE_", "PG", "DAGSTER_"))]:
             patch.delenv(name)

@@ -154,7 +154,7 @@ def ratio_contrast(
         interval=Interval(low, at(1 - tail), float(level)),
         resamples=resamples,
         valid=len(sums),
-        degenerate=values[order[-1]] - values[order[0]] < _TOO_CLOSE
+        degenerate=bool(values[order[-1]] - values[order[0]] < _TOO_CLOSE)
         and len({_contrast(row, exact) for row in np.unique(sums, axis=0)}) == 1,
         draws=values[order],
     )

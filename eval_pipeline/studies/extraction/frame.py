@@ -14,7 +14,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.records import Entry, Proposition, Reason
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.plan import AtMost, ExtractionPlan
-from eval_pipeline.studies.extraction.spans import Span, sound_spans
+from eval_pipeline.studies.extraction.spans import Span, carries_span, sound_spans
 
 _SPACE = re.compile(r"\s+")
 
@@ -161,7 +161,7 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
         _placed(place, proposition, snapshot.entries_by_id.get(proposition.entry_id), plan)
         for place, proposition in enumerate(ordered)
     ]
-    spans = _drawn_spans(sound_spans(snapshot), plan)
+    spans = _drawn_spans(snapshot, plan)
     units = _within_budget(units, snapshot, plan, calls_spent=len(spans))
     tried = {
         unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in units if unit.state is State.IN
@@ -190,10 +190,13 @@ def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
     return 1 + (signals if cap == "all" else min(signals, cap)) if signals else 0
 
 
-def _drawn_spans(spans: tuple[Span, ...], plan: ExtractionPlan) -> tuple[Span, ...]:
+def _drawn_spans(snapshot: Snapshot, plan: ExtractionPlan) -> tuple[Span, ...]:
+    """The spans to be judged: by lot from those that can be read, or of the first those that can be read."""
+    at_most = plan.guard.spans if plan.budget.calls == "all" else min(plan.guard.spans, plan.budget.calls)
     if plan.guard.draw == "first":
-        return spans[: plan.guard.spans]
-    drawn = sorted(spans, key=lambda span: seeded_order(plan.seed, span.signal.id))[: plan.guard.spans]
+        first = {signal.id for signal in [s for s in snapshot.signals if carries_span(s)][:at_most]}
+        return tuple(span for span in sound_spans(snapshot) if span.signal.id in first)
+    drawn = sorted(sound_spans(snapshot), key=lambda span: seeded_order(plan.seed, span.signal.id))[:at_most]
     return tuple(sorted(drawn, key=lambda span: span.signal.id))
 
 

@@ -126,12 +126,13 @@ def _design_lacks(evidence: Evidence, plan: ExtractionPlan) -> Iterator[str]:
     """What the design asks for and was not judged, a clause each."""
     recall, design = evidence.recall, plan.design
     if recall.judged_entries < design.entries:
-        yield (f"{recall.judged_entries} entries were judged and the plan asks for {design.entries}")
+        yield f"{recall.judged_entries} entries were judged and the plan asks for {design.entries}"
     for group in recall.by_workspace:
         if group.entries < design.entries_per_workspace:
-            yield (f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}")
-    if len(recall.by_band) < design.bands:
-        yield (f"{len(recall.by_band)} capture bands were judged and the plan asks for {design.bands}")
+            yield f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}"
+    bands = sum(group.entries > 0 for group in recall.by_band)
+    if bands < design.bands:
+        yield f"{bands} capture bands were judged and the plan asks for {design.bands}"
     if design.dense is not None and recall.dense_entries is not None:
         total = recall.judged_entries if design.dense.counted_on == "judged" else len(evidence.frame.entries)
         needed = design.dense.share * total

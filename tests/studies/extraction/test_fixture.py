@@ -87,7 +87,7 @@ def test_a_field_that_is_not_there_is_named(tmp_path, field):
             '{"entry_id": "e", "quartile": 1, "quartile": 2, "proposition": "x"}',
             "line 2, field 'quartile': found it twice",
         ),
-        ('{"entry_id": "e", "quartile": NaN, "proposition": "x"}', "line 2, column 1: found NaN"),
+        ('{"entry_id": "e", "quartile": NaN, "proposition": "x"}', "line 2, field 'quartile': found NaN"),
         (
             '{"entry_id": "e", "quartile": 1, "proposition": "\\ud800"}',
             "line 2, field 'proposition': found a lone surrogate",

@@ -186,17 +186,20 @@ def one_unread(counted, world_of, scripted, lenient, run_study):
     return run_study(world, lenient, judge)
 
 
-def test_an_entry_with_everything_undecided_is_not_judged(one_unread, lenient):
-    counts = counts_of(one_unread.quartiles, lenient)
-    assert [(entry["entry_id"], entry["words"]) for entry in counts.entries] == [("b", 6), ("c", 7)]
-    assert counts.entries_undecided == ("a",)
-    assert counts.judged.tolist() == counts.hits.tolist() == [[1, 1, 1, 1]] * 2
-    assert one_unread.evidence.recall.judged_entries == 2
-
-
-def test_an_entry_with_everything_undecided_is_drawn_where_the_plan_says_so(one_unread, lenient, amended):
-    counts = counts_of(one_unread.quartiles, amended(lenient, scoring={"undecided_entries": "drawn"}))
-    assert [entry["entry_id"] for entry in counts.entries] == ["a", "b", "c"]
-    assert counts.entries_undecided == ("a",)
-    assert counts.judged.tolist() == [[0] * 4, [1] * 4, [1] * 4]
+@pytest.mark.parametrize(
+    ("rule", "drawn"), [("left_out", [False, True, True]), ("drawn", [True, True, True])], ids=["left-out", "drawn"]
+)
+def test_an_entry_with_everything_undecided_is_drawn_only_where_the_plan_says_so(
+    one_unread, lenient, amended, rule, drawn
+):
+    counts = counts_of(one_unread.quartiles, amended(lenient, scoring={"undecided_entries": rule}))
+    assert counts.drawn.tolist() == drawn
+    assert [(entry["entry_id"], entry["words"]) for entry in counts.entries] == [("a", 5), ("b", 6), ("c", 7)]
+    assert counts.judged.tolist() == counts.hits.tolist() == [[0] * 4, [1] * 4, [1] * 4]
     assert counts.undecided.tolist() == [[1] * 4, [0] * 4, [0] * 4]
+
+
+def test_an_entry_with_everything_undecided_is_not_judged(one_unread):
+    recall = one_unread.evidence.recall
+    assert (recall.judged_entries, recall.pooled.entries, recall.entries_undecided) == (2, 2, ("a",))
+    assert one_unread.evidence.uniformity.rows == 2

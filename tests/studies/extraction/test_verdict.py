@@ -40,7 +40,7 @@ def with_fixture(evidence, reason):
 
 
 def with_few_judged(evidence, judged):
-    pooled = replace(evidence.recall.pooled, judged=judged, hits=judged)
+    pooled = replace(evidence.recall.pooled, judged=judged, hits=judged, undecided=40 - judged)
     return replace(evidence, recall=replace(evidence.recall, pooled=pooled))
 
 
@@ -332,6 +332,27 @@ def test_a_workspace_of_which_nothing_was_judged_is_lacking_too(planned, shipped
     recall = run_study(world, shipped, judge).recall
     assert (recall.outcome, recall.reason) == ("skip", Reason.UNDERPOWERED)
     assert "workspace 'workspace 2' has 0 judged entries of 30" in recall.detail
+
+
+def test_a_band_of_which_nothing_was_judged_does_not_count(counted, world_of, lenient, amended, run_study, scripted):
+    """Ten entries, and of the only one of the second band no answer could be read."""
+    notes = [counted(f"e{place}", band="triage" if place else "confident") for place in range(10)]
+    world, plan = world_of(notes), amended(lenient, design={"bands": 2})
+    judge = scripted(lambda question: "?" if question.entry_id == "e0" else world.says(question))
+    assert run_study(world, plan).recall.outcome == "pass"
+    recall = run_study(world, plan, judge).recall
+    assert (recall.outcome, recall.reason) == ("skip", Reason.UNDERPOWERED)
+    assert "1 capture bands were judged and the plan asks for 2" in recall.detail
+
+
+def test_a_decided_recall_says_what_range_the_undecided_leave(counted, world_of, lenient, run_study, scripted):
+    world = world_of(counted(f"e{place}") for place in range(10))
+    silent = {"e0 tells 1.0", "e1 tells 2.0"}
+    judge = scripted(lambda question: "?" if question.hypothesis in silent else world.says(question))
+    recall = run_study(world, lenient, judge).recall
+    assert recall.outcome == "pass"
+    assert "2 undecided ones leave recall anywhere from 0.9500 to 1.0000" in recall.detail
+    assert "undecided" not in run_study(world, lenient).recall.detail
 
 
 @pytest.mark.parametrize(
