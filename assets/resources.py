@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
+from eval_pipeline.errors import JudgeUnknown
 from eval_pipeline.judge.chat import Endpoint
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -17,6 +17,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 def home_folder() -> Path:
     """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the project."""
     return Path(os.environ.get("EVAL_PIPELINE_HOME") or PROJECT / ".eval_pipeline").resolve()
+
+
+# Matplotlib looks here for its cache when it is first imported, and would write into the user's own folders otherwise.
+os.environ.setdefault("MPLCONFIGDIR", str(home_folder() / "matplotlib"))
 
 
 class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -66,21 +70,29 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
     model: str = ""
     api_key: str = Field(default="", repr=False, json_schema_extra={"dagster__is_secret": True})
     revision: str = ""
-    max_tokens: int = Field(default=8, ge=1)
-    in_flight: int = Field(default=16, ge=1)
+    max_tokens: str = "8"
+    in_flight: str = "16"
 
     def endpoint(self) -> Endpoint:
-        """The endpoint as the library takes it."""
-        return Endpoint(self.base_url, self.model, self.api_key, self.revision, self.max_tokens, self.in_flight)
+        """The endpoint as the library takes it.
+
+        Raises: JudgeUnknown: a limit is no count.
+        """
+        limits = [self._count("max_tokens", self.max_tokens), self._count("in_flight", self.in_flight)]
+        return Endpoint(self.base_url, self.model, self.api_key, self.revision, *limits)
+
+    @staticmethod
+    def _count(field: str, value: str) -> int:
+        if not (value.isascii() and value.isdigit() and int(value)):
+            raise JudgeUnknown(f"{_variable(field)} is {value!r}, expected a whole number of 1 or more; set it again")
+        return int(value)
+
+
+def _variable(field: str) -> str:
+    return f"EVAL_PIPELINE_JUDGE_{field.upper()}"
 
 
 def judge_endpoint() -> JudgeEndpoint:
     """The endpoint of the environment; a variable that is not set leaves its field as it is."""
-    fields: dict[str, Any] = {}
-    for field in ("base_url", "model", "api_key", "revision"):
-        if os.environ.get(variable := f"EVAL_PIPELINE_JUDGE_{field.upper()}"):
-            fields[field] = dg.EnvVar(variable)
-    for field in ("max_tokens", "in_flight"):
-        if os.environ.get(variable := f"EVAL_PIPELINE_JUDGE_{field.upper()}"):
-            fields[field] = dg.EnvVar.int(variable)
-    return JudgeEndpoint(**fields)
+    fields = ("base_url", "model", "api_key", "revision", "max_tokens", "in_flight")
+    return JudgeEndpoint(**{field: dg.EnvVar(_variable(field)) for field in fields if os.environ.get(_variable(field))})

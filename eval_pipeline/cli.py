@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from assets.run import WORKSPACE, dagster_home, run_study
 from eval_pipeline.bundled import bundled
@@ -123,6 +124,8 @@ def main() -> None:
     except Refused as refusal:
         _complain(str(refusal))
     except typer.TyperException as error:
+        if "\n" in str(error):  # the help, which is shown where nothing was asked for
+            sys.exit(f"{error}")
         _complain(f"{error}; see --help")
     except OSError as error:
         _complain(
@@ -164,6 +167,7 @@ def _progress_shown() -> Iterator[None]:
     handler.setFormatter(logging.Formatter("%(message)s"))
     logger = logging.getLogger("eval_pipeline")
     logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
@@ -172,7 +176,13 @@ def _progress_shown() -> Iterator[None]:
 
 def _print_verdict(document: dict[str, Any], out: Path) -> None:
     table = Table(
-        "claim", "outcome", "estimate", "interval", "bar", "reason", title=f"{document['study']} ({document['plan']})"
+        "claim",
+        "outcome",
+        "estimate",
+        "interval",
+        "bar",
+        "reason",
+        title=Text(f"{document['study']} ({document['plan']})"),
     )
     for claim in document["claims"]:
         outcome = Outcome(claim["outcome"])

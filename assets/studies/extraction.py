@@ -143,7 +143,7 @@ def nli_judgments(
     plan = _plan(sealed_plan)
     judge = judge_named(inputs.judge, prompt_named(plan.judging.prompt), endpoint.endpoint())
     judged = judge_in_journal(
-        frame, corpus, judge, plan, journals=home.journals, run=context.run_id, progress=log_progress("judged")
+        frame, corpus, judge, plan, journals=home.journals, run=context.run.run_id, progress=log_progress("judged")
     )
     table = judged.to_table()
     return materialized(

@@ -135,6 +135,6 @@ def _ends(interval: Sequence[float | None] | None) -> str:
 def _one_line(text: str) -> str:
     """A text as a cell of a Markdown table holds it: no line break, and nothing in it that Markdown would act on."""
     folded = " ".join(text.split()).replace("\\", "\\\\")
-    for mark in "|`*_[]<>#!":
+    for mark in "|`*_[]<>#!~&":
         folded = folded.replace(mark, f"\\{mark}")
     return folded

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+_ID = re.compile(r"(\bid=\"|href=\"#|url\(#)([^\")]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,8 @@ def as_svg(figure: Figure, *, label: str) -> str:
     svg = text[text.index("<svg") :]
     for stand_in, colour in _OF_THE_PAGE.items():
         svg = svg.replace(stand_in, colour)
+    own = "".join(mark for mark in label.lower() if mark.isalnum())  # two figures of a page must not share an id
+    svg = _ID.sub(rf"\g<1>{own}-\g<2>", svg)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label, quote=True)}"', 1)
 
 

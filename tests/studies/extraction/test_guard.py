@@ -74,12 +74,14 @@ def test_the_bound_lies_below_the_true_precision_at_least_as_often_as_the_level(
 @pytest.mark.parametrize(
     ("spans", "supported", "reading"),
     [
-        (200, 200, Reading.SHOWN_SAFE),
+        # .05^(1/58) = .9497 and .05^(1/59) = .9505, on either side of the bar.
+        (59, 59, Reading.SHOWN_SAFE),
+        (58, 58, Reading.NOT_SHOWN_HARMFUL),
         (20, 20, Reading.NOT_SHOWN_HARMFUL),
         (20, 19, Reading.NOT_SHOWN_HARMFUL),
-        # P(X <= 17 of 20) = .075 and P(X <= 16 of 20) = .016 where precision is .95.
-        (20, 17, Reading.NOT_SHOWN_HARMFUL),
-        (20, 16, Reading.SHOWN_HARMFUL),
+        # Where precision is .95, P(X <= 24 of 28) = .0491 and P(X <= 36 of 41) = .0525.
+        (41, 36, Reading.NOT_SHOWN_HARMFUL),
+        (28, 24, Reading.SHOWN_HARMFUL),
         (200, 150, Reading.SHOWN_HARMFUL),
     ],
 )
