@@ -98,7 +98,7 @@ def test_every_case_is_exercised():
 
 
 @pytest.mark.parametrize("case_id", sorted(CASES.keys() - NOT_BUILT))
-def test_case(bench, case_id):
+def test_a_case_comes_out_as_it_was_recorded(bench, case_id):
     case = CASES[case_id]
     CHECKS[case_id](bench, case["input"], case["expected"], case["tolerance"])
 

@@ -13,6 +13,9 @@ from eval_pipeline.studies.extraction.bands import band_ledger
 from eval_pipeline.studies.extraction.document import document_bytes, verdict_document
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
 
+STATED_OF_UNIFORMITY = ("first_less_last", "upper_bound", "slope_per_quartile")
+STATED_OF_THE_GUARD = ("interval", "p_value", "reading")
+
 
 @pytest.fixture(scope="session")
 def document_of(run_study):
@@ -121,10 +124,22 @@ def test_a_withheld_claim_states_no_estimate_anywhere(world, lenient, document_o
         assert claim["reason"] == "untrustworthy"
     assert {(q["estimate"], q["interval"]) for q in document["quartiles"]} == {(None, None)}
     assert (findings["recall"]["macro"], findings["recall"]["pooled"]["estimate"]) == (None, None)
-    stated = ("first_less_last", "upper_bound", "slope_per_quartile")
-    assert [findings["uniformity"][name] for name in stated] == [None] * 3
-    assert [findings["guard"][name] for name in ("interval", "p_value", "reading")] == [None] * 3
+    assert [findings["uniformity"][name] for name in STATED_OF_UNIFORMITY] == [None] * 3
+    assert [findings["guard"][name] for name in STATED_OF_THE_GUARD] == [None] * 3
     assert findings["guard"]["undecided"] == 20
+
+
+def test_a_judge_that_went_down_leaves_counts_and_no_estimate(world, lenient, document_of, scripted):
+    """It answers all the propositions, and not all the spans: everything could be computed, and nothing is stated."""
+    document = document_of(world, lenient, scripted(world.says, down_after=65))
+    findings = document["findings"]
+    assert [claim["reason"] for claim in document["claims"]] == ["judge_down"] * 3
+    assert [(q["hits"], q["judged"]) for q in document["quartiles"]] == [(8, 9), (8, 8), (4, 8), (4, 8)]
+    assert {q["estimate"] for q in document["quartiles"]} == {None}
+    assert {group["interval"] is None for group in findings["recall"]["by_band"]} == {True}
+    assert [findings["uniformity"][name] for name in STATED_OF_UNIFORMITY] == [None] * 3
+    assert [findings["guard"][name] for name in STATED_OF_THE_GUARD] == [None] * 3
+    assert findings["uniformity"]["valid"] == 1000
 
 
 def test_uniformity_alone_may_be_withheld(counted, world_of, lenient, document_of):

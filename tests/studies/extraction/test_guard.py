@@ -135,6 +135,10 @@ def test_an_answer_that_cannot_be_read_is_neither_support_nor_invention(
 OBSTACLES = ["corpus_unreachable", "span_pending", "judge_down", "fixture_malformed", "span_malformed", "untrustworthy"]
 
 
+def gives_no_label(question):
+    return NoLabel.FAILED
+
+
 def obstructed(world, names):
     """The world, and the judge's manners, where all of these stand in the way at once."""
     says, live = world.says, True
@@ -142,7 +146,7 @@ def obstructed(world, names):
         if name == "span_malformed":
             world = with_signal(world, 5, 2)
         elif name == "untrustworthy":
-            says = lambda question: NoLabel.FAILED  # noqa: E731
+            says = gives_no_label
         elif name == "judge_down":
             live = False
         elif name == "fixture_malformed":
@@ -159,8 +163,7 @@ PAIRS = [
     (first, second)
     for place, first in enumerate(OBSTACLES)
     for second in [*OBSTACLES[place + 1 :], "nothing else"]
-    # A malformed fixture leaves nothing to ask, so that no judge can be found down; the verdict's order of the two
-    # is tested on the evidence itself.
+    # A malformed fixture leaves nothing to ask, so that no judge can be found down.
     if (first, second) != ("judge_down", "fixture_malformed")
 ]
 

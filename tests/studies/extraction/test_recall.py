@@ -61,6 +61,21 @@ def test_the_range_counts_the_propositions_of_entries_of_which_nothing_was_judge
     assert (found.macro, found.pooled.entries) == (1, 1)
 
 
+def test_an_entry_of_which_nothing_was_judged_has_no_part_in_any_interval(
+    counted, world_of, lenient, run_study, scripted
+):
+    """It would be drawn again as a row of nothing, and other entries in its place a little less often."""
+    notes = [counted(f"e{place}", hits=(1, place % 2, 1, place % 3 > 0)) for place in range(8)]
+    world = world_of([*notes, counted("silent")])
+    judge = scripted(lambda question: "?" if question.entry_id == "silent" else world.says(question))
+    with_it, without_it = run_study(world, lenient, judge), run_study(world_of(notes), lenient)
+    for name in ("by_quartile", "by_workspace", "by_band"):
+        here, there = (getattr(study.evidence.recall, name) for study in (with_it, without_it))
+        assert [group.interval for group in here] == [group.interval for group in there]
+    assert with_it.recall.interval == without_it.recall.interval
+    assert with_it.evidence.uniformity == without_it.evidence.uniformity
+
+
 def test_pooled_recall_counts_every_undecided_proposition(counted, world_of, lenient, run_study, scripted):
     """The denominator is fixed before judging: recovered, missed and undecided add up to the frame."""
     world = world_of([counted("a"), counted("b")])
