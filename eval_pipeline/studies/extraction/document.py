@@ -150,6 +150,8 @@ def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
         "signals": found.facts.signals if found.facts else None,
         "spans": found.facts.spans if found.facts else None,
         "faults": {fault.value: count for fault, count in found.facts.faults.items()} if found.facts else None,
+        "spans_that_cut_a_word": found.facts.cut_words if found.facts else None,
+        "spans_that_would_one_lower": found.facts.cut_words_one_lower if found.facts else None,
         "drawn": found.drawn,
         "judged": found.judged,
         "supported": found.supported,

@@ -157,8 +157,9 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     for proposition in fixture.propositions:
         by_entry[proposition.entry_id].append(proposition)
     ordered = [proposition for entry_id in sorted(by_entry) for proposition in by_entry[entry_id]]
+    words = {entry.id: word_count(entry.content) for entry in snapshot.entries if entry.id in by_entry}
     units = [
-        _placed(place, proposition, snapshot.entries_by_id.get(proposition.entry_id), plan)
+        _placed(place, proposition, snapshot.entries_by_id.get(proposition.entry_id), words, plan)
         for place, proposition in enumerate(ordered)
     ]
     spans = _drawn_spans(snapshot, plan)
@@ -175,12 +176,14 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     )
 
 
-def _placed(place: int, proposition: Proposition, entry: Entry | None, plan: ExtractionPlan) -> Unit:
+def _placed(
+    place: int, proposition: Proposition, entry: Entry | None, words: dict[str, int], plan: ExtractionPlan
+) -> Unit:
     if entry is None:
         state = State.IN if plan.scoring.absent_entries == "missed" else State.ABSENT
         return Unit(place, proposition.entry_id, None, None, None, proposition.quartile, proposition.text, state)
-    words = word_count(entry.content)
-    return Unit(place, entry.id, entry.workspace, entry.band, words, proposition.quartile, proposition.text, State.IN)
+    known = (entry.workspace, entry.band, words[entry.id])
+    return Unit(place, entry.id, *known, proposition.quartile, proposition.text, State.IN)
 
 
 def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
@@ -191,8 +194,11 @@ def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
 
 
 def _drawn_spans(snapshot: Snapshot, plan: ExtractionPlan) -> tuple[Span, ...]:
-    """The spans to be judged: by lot from those that can be read, or of the first those that can be read."""
-    at_most = plan.guard.spans if plan.budget.calls == "all" else min(plan.guard.spans, plan.budget.calls)
+    """The spans to be judged: by lot from those that can be read, or of the first those that can be read.
+
+    They take half of a budget of calls at the most, so that propositions are judged too.
+    """
+    at_most = plan.guard.spans if plan.budget.calls == "all" else min(plan.guard.spans, plan.budget.calls // 2)
     if plan.guard.draw == "first":
         first = {signal.id for signal in [s for s in snapshot.signals if carries_span(s)][:at_most]}
         return tuple(span for span in sound_spans(snapshot) if span.signal.id in first)

@@ -39,7 +39,10 @@ class Obstacle:
 
 
 def recall_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
-    """The first thing that keeps recall and uniformity from being decided; the order is part of the rule."""
+    """The first thing that keeps recall and uniformity from being decided; the order is part of the rule.
+
+    A malformed fixture stands behind a judge that is down, but no judge is asked under one: in a run it comes first.
+    """
     fixture, corpus, frame = evidence.fixture.refusal, evidence.snapshot.refusal, evidence.frame
     if fixture and fixture.reason is Reason.FIXTURE_MISSING:
         return Obstacle(Outcome.SKIP, fixture, advisory=False)

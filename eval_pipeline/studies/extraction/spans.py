@@ -35,12 +35,24 @@ class SpanFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpanFacts:
-    """How many signals carry a span, how many of those are broken and how, with the first few in words."""
+    """How many signals carry a span, how many of those are broken and how, with the first few in words.
+
+    `cut_words` counts the spans that begin or end within a word; `cut_words_one_lower` those that would if both offsets
+    were one lower, as they must be read where they were counted from 1.
+    """
 
     signals: int
     spans: int
     faults: dict[SpanFault, int]
     examples: tuple[str, ...]
+    cut_words: int
+    cut_words_one_lower: int
+
+    @property
+    def look_one_based(self) -> bool:
+        """Whether most spans cut a word as they stand, and few would with offsets one lower."""
+        sound = self.spans - sum(self.faults.values())
+        return 2 * self.cut_words > sound and 4 * self.cut_words_one_lower < self.cut_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +96,20 @@ def span_facts(snapshot: Snapshot) -> SpanFacts:
     entries = snapshot.entries_by_id
     carrying = [signal for signal in snapshot.signals if carries_span(signal)]
     faults = [(signal, fault) for signal in carrying if (fault := fault_of(signal, entries[signal.entry_id]))]
+    sound = [span.signal for span in sound_spans(snapshot)]
     return SpanFacts(
         signals=len(snapshot.signals),
         spans=len(carrying),
         faults=dict(sorted(Counter(fault for _, fault in faults).items())),
         examples=tuple(_in_words(signal, fault, entries[signal.entry_id]) for signal, fault in faults[:_EXAMPLES]),
+        cut_words=sum(_cuts_a_word(signal, entries[signal.entry_id].content, lower=0) for signal in sound),
+        cut_words_one_lower=sum(_cuts_a_word(signal, entries[signal.entry_id].content, lower=1) for signal in sound),
     )
+
+
+def _cuts_a_word(signal: Signal, text: str, *, lower: int) -> bool:
+    edges = (offset - lower for offset in (signal.start, signal.end) if offset is not None)
+    return any(0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum() for edge in edges)
 
 
 def _in_words(signal: Signal, fault: SpanFault, entry: Entry) -> str:

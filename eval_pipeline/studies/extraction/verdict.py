@@ -85,6 +85,11 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         f"{found.supported} of {found.judged} signals follow from their span; the bar is {float(threshold):.2f}:"
         f" {found.reading.value}"
     )
+    if found.facts and found.facts.look_one_based:
+        said += (
+            f"; the offsets look counted from 1: {found.facts.cut_words} spans cut a word, and"
+            f" {found.facts.cut_words_one_lower} would one character earlier"
+        )
     return _decided(verdict, at_least(estimate, threshold, plan.scoring.comparison), said, evidence, plan)
 
 

@@ -180,8 +180,8 @@ def test_a_budget_of_calls_holds_for_the_spans_of_the_guard_too(counted, spanned
 
 def test_spans_are_paid_for_before_any_proposition(counted, spanned, world_of, lenient, amended):
     world = world_of([counted("a"), counted("b"), spanned("s", spans=20, supported=20)])
-    # Each entry costs 4 (1 + 1) = 8 calls: 20 + 8 leaves no room for a second within 35, and just room within 36.
-    within = {calls: framed(world, amended(lenient, budget={"calls": calls})) for calls in (35, 36)}
+    # Each entry costs 4 (1 + 1) = 8 calls and the spans half of all: 15 + 8 leaves 7 of 30 calls, 16 + 16 are 32.
+    within = {calls: framed(world, amended(lenient, budget={"calls": calls})) for calls in (30, 32)}
     assert [len(drawn_entries(frame)) for frame in within.values()] == [1, 2]
 
 

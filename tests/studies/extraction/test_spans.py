@@ -107,3 +107,23 @@ def test_code_writes_spans_if_a_line_of_it_begins_with_one(tmp_path, code, write
 def test_one_row_with_a_span_says_as_much_as_many(code_writes_spans):
     statuses = {span_status(rows, code_writes_spans) for rows in (1, 7, 10**6)}
     assert statuses == {SpanStatus.ACTIVE if code_writes_spans else SpanStatus.ACTIVE_CAVEAT_CHANGED}
+
+
+def shifted(by):
+    """Each word of a text as a span, its offsets this much too high."""
+    text = "one two three four five"
+    starts = [0, 4, 8, 14, 19]
+    spans = zip(starts, text.split(), strict=True)
+    words = (Signal(f"s{at}", "e1", word, at + by, at + len(word) + by, None) for at, word in spans)
+    entry = Entry("e1", None, None, text + " ")
+    return span_facts(Snapshot((entry,), tuple(words), LeftOut(0, 0, 0, 0), "built for a test", refusal=None))
+
+
+@pytest.mark.parametrize(
+    ("by", "cut", "one_lower", "look"),
+    # From 0 no word is cut, and one lower each is: all but the first at both ends. From 1 it is the other way round.
+    [(0, 0, 5, False), (1, 5, 0, True), (2, 4, 4, False)],
+)
+def test_spans_counted_from_one_are_told_by_the_words_they_cut(by, cut, one_lower, look):
+    facts = shifted(by)
+    assert (facts.cut_words, facts.cut_words_one_lower, facts.look_one_based) == (cut, one_lower, look)
