@@ -31,6 +31,11 @@ _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 _BROKEN_INPUT = frozenset(
     {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
 )
+_STATUS_WORDS = {
+    0: "every claim passes or warns",
+    FAILED: "a claim fails",
+    SKIPPED: "no claim fails and one is skipped",
+}
 _COLOURS = {Outcome.PASS: "green", Outcome.WARN: "yellow", Outcome.FAIL: "red", Outcome.SKIP: "bright_black"}
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -78,7 +83,9 @@ def extraction(
         done = run_study("extraction", inputs)
     _refuse_broken_input(done.document)
     _print_verdict(done.document, done.out)
-    sys.exit(_exit_status(done.document))
+    status = _exit_status(done.document)
+    typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
+    sys.exit(status)
 
 
 @app.command(epilog="Example: eval-pipeline restore backup.dump --into postgresql://me@localhost/corpus")
