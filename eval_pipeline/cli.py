@@ -16,7 +16,7 @@ from rich.text import Text
 
 from assets.run import WORKSPACE, dagster_home, run_study
 from eval_pipeline.bundled import bundled
-from eval_pipeline.corpus.postgres import is_dsn, password_of, without_password
+from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of, without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
@@ -164,7 +164,7 @@ def _safe_corpus(corpus: str) -> str:
         return corpus if corpus == SAMPLE else str(Path(corpus).resolve())
     if password := password_of(corpus):
         os.environ["PGPASSWORD"] = password
-    return without_password(corpus)
+    return connectable(corpus)
 
 
 @contextlib.contextmanager

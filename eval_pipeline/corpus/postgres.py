@@ -18,7 +18,8 @@ CONNECT_TIMEOUT_S = 10
 _ROWS_AT_ONCE = 2000
 _TABLES = ("raw_sources", "signals")
 _SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "service", "sslmode"})
-_LONGEST_INTEGER = 18  # digits; a longer number is no offset, and some are longer than Python reads
+_SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+_LONGEST_INTEGER = 100  # digits; a longer number is no offset, and some are longer than Python reads
 
 # Workspace and band stand in source_metadata, at the top or under "capture".
 _ENTRIES: LiteralString = """
@@ -49,6 +50,14 @@ def without_password(dsn: str) -> str:
     Raises: CorpusUnreachable: see `parsed`.
     """
     return make_conninfo(**{name: str(value) for name, value in parsed(dsn).items() if name in _SHOWN})
+
+
+def connectable(dsn: str) -> str:
+    """The DSN with every option but the secret ones: it names the same database, and may be recorded.
+
+    Raises: CorpusUnreachable: see `parsed`.
+    """
+    return make_conninfo(**{name: str(value) for name, value in parsed(dsn).items() if name not in _SECRETS})
 
 
 def password_of(dsn: str) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from eval_pipeline.corpus.postgres import CONNECT_TIMEOUT_S, password_of, without_password
+from eval_pipeline.corpus.postgres import CONNECT_TIMEOUT_S, connectable, password_of, without_password
 from eval_pipeline.errors import CorpusUnreachable, DatabaseNotEmpty, RestoreFailed
 
 _RESET = "DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;"
@@ -48,7 +48,7 @@ def restore(dump: Path, *, into: str, replace: bool, tools: Path | None) -> tupl
     script = _script(dump, pg_restore)
     # One psql session and one transaction for the drop and the load, so that a dump that fails leaves the old tables.
     command = [psql, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1"]
-    command += ["--dbname", without_password(into), *(["--command", _RESET] if tables else []), "--file", "-"]
+    command += ["--dbname", connectable(into), *(["--command", _RESET] if tables else []), "--file", "-"]
     _run(command, script, dump, password=password_of(into))
     return _tables(into)
 

@@ -61,12 +61,13 @@ def _span(provenance: Any) -> tuple[int | None, int | None, str | None]:
     if span is None:
         return None, None, None
     if isinstance(span, dict) and all(_is_offset(span.get(end)) for end in ("start", "end")):
-        return span["start"], span["end"], None
+        return int(span["start"]), int(span["end"]), None
     return None, None, f"recorded as {_shortened(span)}"
 
 
 def _is_offset(value: Any) -> bool:
-    return type(value) is int and abs(value) < _OFFSETS
+    """Whether a JSON number is a whole one, in whatever form: jsonb turns 1e1 into 10."""
+    return type(value) in (int, float) and abs(value) < _OFFSETS and value == int(value)
 
 
 def _shortened(value: Any) -> str:

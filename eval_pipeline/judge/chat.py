@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval_pipeline.errors import JudgeDown, JudgeUnknown
 from eval_pipeline.judge.prompt import Prompt, user_turn
-from eval_pipeline.judge.protocol import Standing, texts_of
 from eval_pipeline.records import Answer, NoLabel, Question
 
 ATTEMPTS = 6
@@ -31,8 +30,9 @@ _FINAL_STATUS = {
     403: "forbids the model to this key",
     404: "is not there",
 }
-_AGAIN_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_AGAIN_STATUS = frozenset({408, 409, 425, 429, *range(500, 600)})
 _TOO_LONG = ("context_length_exceeded", "context length", "context size", "too many tokens")
+_FILTERED = ("content_filter", "content_policy_violation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 _PROBE = Question(entry_id="probe", premise="The probe was sent.", hypothesis="The probe was sent.")
 
@@ -76,12 +76,11 @@ class ChatJudge:
     """Asks with temperature 0, and again after a fault that may pass; what cannot pass ends the run."""
 
     kind = "chat"
-    standing = Standing.UNCALIBRATED
 
     def __init__(self, endpoint: Endpoint, prompt: Prompt) -> None:
         self._endpoint = endpoint
         self._prompt = prompt
-        self._jitter = random.Random(0)  # noqa: S311  # spreads retries; no result depends on it
+        self._jitter = random.Random()  # noqa: S311  # spreads the retries of all processes; no result depends on it
         self._client: httpx.AsyncClient | None = None
         try:
             url = httpx.URL(endpoint.base_url)
@@ -89,7 +88,9 @@ class ChatJudge:
             raise JudgeUnknown(
                 f"the judge's base URL {endpoint.base_url!r} is not a URL ({error}); correct it"
             ) from None
-        self._shown_url = str(url.copy_with(userinfo=b""))
+        if url.query:
+            raise JudgeUnknown("the judge's base URL has a query, where a key may stand; give the key as the API key")
+        self._shown_url = str(url.copy_with(userinfo=b"")).rstrip("/")
 
     @property
     def in_flight(self) -> int:
@@ -107,10 +108,6 @@ class ChatJudge:
             "prompt": {"id": self._prompt.id, "sha256": self._prompt.hash},
             "decoding": {"temperature": 0, "max_tokens": self._endpoint.max_tokens},
         }
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """Premise and hypothesis."""
-        return texts_of(question)
 
     async def probe(self) -> None:
         """One small question; any answer that can be read as a completion will do."""
@@ -146,7 +143,8 @@ class ChatJudge:
                 last = NoLabel.FAILED
             if attempt < attempts:
                 backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1)) * self._jitter.random()
-                await asyncio.sleep(max(backoff_s, min(wait_s, LONGEST_WAIT_S)))
+                # What was asked for, and then some: those who were sent away together must not come back together.
+                await asyncio.sleep(min(wait_s, LONGEST_WAIT_S) + backoff_s)
         return Answer(None, last, attempts, time.monotonic() - started, None)
 
     async def _post(self, question: Question) -> httpx.Response:
@@ -185,6 +183,8 @@ class ChatJudge:
         if response.status_code != httpx.codes.OK:
             if any(mark in body.lower() for mark in _TOO_LONG):
                 return Answer(None, NoLabel.TOO_LONG, attempt, latency_s, None)
+            if any(mark in body.lower() for mark in _FILTERED):
+                return Answer(None, NoLabel.REFUSED, attempt, latency_s, None)
             raise JudgeDown(
                 f"the judge at {self._shown_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
                 f" (HTTP {response.status_code}: {self._message(body)}); correct its base URL, model or key"

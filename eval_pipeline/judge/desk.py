@@ -18,10 +18,12 @@ class Desk:
     """Asks one judge, and remembers: an answer that is known, or on its way, is not asked for again.
 
     `calls` counts the questions that were put to the judge, `remembered` those that were not because the answer was
-    known. Both depend on what was in the journal, so neither is part of any finding.
+    known. Both depend on what was in the journal, so neither is part of any finding. Without a journal nothing is kept.
     """
 
-    def __init__(self, judge: Judge, prompt: Prompt, known: Mapping[str, Answer], journal: JournalWriter) -> None:
+    def __init__(
+        self, judge: Judge, prompt: Prompt, known: Mapping[str, Answer], journal: JournalWriter | None
+    ) -> None:
         self._judge = judge
         self._prompt = prompt
         self._known = dict(known)
@@ -49,7 +51,8 @@ class Desk:
             self.calls += 1
             answer = await self._judge.answer(question)
             judgment = self._judgment(question_key, question, answer)
-            self._journal.append(judgment, self._judge)
+            if self._journal:
+                self._journal.append(judgment, self._judge)
         except BaseException as error:
             arrival.set_exception(error)
             arrival.exception()  # those who wait will see it; if none waits, that is no fault
@@ -102,8 +105,8 @@ async def work_through(
         for task in crew:
             task.cancel()
         await asyncio.gather(*crew, return_exceptions=True)
-    errors = [error for task in done if (error := task.exception()) is not None]
-    error = errors[0] if errors else None
+    errors = [task.exception() for task in crew if task in done]
+    error = next((error for error in errors if error is not None), None)
     if error is None or isinstance(error, Exception):
         return Worked(tuple(results), error)
     raise error

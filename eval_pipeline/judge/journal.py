@@ -12,11 +12,10 @@ from typing import Any, Self, TextIO
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import MalformedJournal
 from eval_pipeline.jsonl import parse_lines
-from eval_pipeline.judge.protocol import SCHEMA, Judge, Standing
-from eval_pipeline.records import Answer, Judgment, Label, NoLabel
+from eval_pipeline.judge.protocol import Judge, key_under
+from eval_pipeline.records import Answer, Judgment, Label, NoLabel, Question
 
 _SYNC_LINES = 64
 _SYNC_S = 0.05
@@ -28,7 +27,6 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
     key: str
     judge: dict[str, Any]
-    standing: Standing
     entry_id: str
     premise: str | tuple[str, ...]
     hypothesis: str
@@ -63,7 +61,6 @@ def record_fields(judgment: Judgment, judge: Judge) -> dict[str, Any]:
     return {
         "key": judgment.key,
         "judge": dict(judge.identity),
-        "standing": judge.standing.value,
         "entry_id": judgment.question.entry_id,
         "premise": judgment.question.premise,
         "hypothesis": judgment.question.hypothesis,
@@ -112,10 +109,7 @@ def read_journal(path: Path) -> Journal:
 
 
 def _key(record: Record) -> str:
-    seen: dict[str, Any] = {"premise": record.premise, "hypothesis": record.hypothesis}
-    if record.standing is Standing.ORACLE:
-        seen["entry_id"] = record.entry_id
-    return content_hash({"schema": SCHEMA, **record.judge, **seen})
+    return key_under(record.judge, Question(record.entry_id, record.premise, record.hypothesis))
 
 
 def known_answers(files: Iterable[Path], judge: Mapping[str, Any]) -> dict[str, Answer]:
@@ -142,8 +136,8 @@ class JournalWriter:
     """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
 
     The file is named after the run, with a number where the run was begun more than once. Each line is flushed, so a
-    killed process loses none; the disk is told to keep them every 64 lines or 50 ms, so a killed machine loses no more
-    than those.
+    killed process loses none; with a line that comes 64 lines or 50 ms after the last time, the disk is told to keep
+    them, so a killed machine loses the lines of one burst at the most.
     """
 
     def __init__(self, folder: Path, run: str) -> None:

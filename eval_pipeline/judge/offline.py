@@ -12,8 +12,10 @@ from eval_pipeline.errors import MalformedJournal, MalformedLabels
 from eval_pipeline.jsonl import found, read_lines
 from eval_pipeline.judge import lexical
 from eval_pipeline.judge.journal import journal_files, read_journal
-from eval_pipeline.judge.protocol import Standing, key, texts_of
+from eval_pipeline.judge.protocol import key
 from eval_pipeline.records import Answer, Label, NoLabel, Question
+
+REPLAY = "replay"
 
 
 def _said(label: Label) -> Answer:
@@ -42,16 +44,11 @@ class LexicalJudge(Offline):
     """Judges by words in common; see `lexical`."""
 
     kind = "lexical"
-    standing = Standing.UNCALIBRATED
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The revision of the rule."""
         return {"kind": self.kind, "revision": lexical.REVISION}
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """Premise and hypothesis."""
-        return texts_of(question)
 
     async def answer(self, question: Question) -> Answer:
         """SUPPORTED or NOT_SUPPORTED, always."""
@@ -71,7 +68,6 @@ class LabelsJudge(Offline):
     """People's labels, by entry and hypothesis, whatever the premise is; the oracle of the house."""
 
     kind = "labels"
-    standing = Standing.ORACLE
     labels: Mapping[tuple[str, str], bool]
     labels_hash: str
 
@@ -79,10 +75,6 @@ class LabelsJudge(Offline):
     def identity(self) -> Mapping[str, Any]:
         """The hash of the labels."""
         return {"kind": self.kind, "labels": self.labels_hash}
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """The entry as well: the same words may be labelled otherwise elsewhere."""
-        return {"entry_id": question.entry_id, **texts_of(question)}
 
     async def answer(self, question: Question) -> Answer:
         """The label, or `not_labelled`."""
@@ -126,26 +118,14 @@ def read_labels(path: Path) -> LabelsJudge:
 class ReplayJudge(Offline):
     """A recorded judge, asked again without being there; it answers as, and under the name of, the one recorded."""
 
-    kind = "replay"
+    kind = REPLAY
     recorded: Mapping[str, Any]
-    recorded_standing: Standing
     answers: Mapping[str, Answer]
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """That of the judge that was recorded."""
         return self.recorded
-
-    @property
-    def standing(self) -> Standing:
-        """That of the judge that was recorded."""
-        return self.recorded_standing
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """What the judge that was recorded saw."""
-        if self.recorded_standing is Standing.ORACLE:
-            return {"entry_id": question.entry_id, **texts_of(question)}
-        return texts_of(question)
 
     async def answer(self, question: Question) -> Answer:
         """The answer that was recorded, or `not_recorded`."""
@@ -172,4 +152,4 @@ def read_replay(path: Path) -> ReplayJudge:
         raise MalformedJournal(what, faults)
     (first,) = judges.values()
     labelled_last = sorted(records, key=lambda record: record.label is not None)
-    return ReplayJudge(first.judge, first.standing, {record.key: record.answer for record in labelled_last})
+    return ReplayJudge(first.judge, {record.key: record.answer for record in labelled_last})

@@ -35,8 +35,8 @@ class Prompt:
 
     @property
     def hash(self) -> str:
-        """The sha256 of the instruction."""
-        return text_hash(self.system)
+        """The sha256 of the instruction, and of how a question is put under it."""
+        return text_hash(f"{self.system}\n{user_turn(Question('', ('premise', 'premise'), 'hypothesis'))}")
 
 
 def user_turn(question: Question) -> str:

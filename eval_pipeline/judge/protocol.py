@@ -31,17 +31,8 @@ class Judge(Protocol):
         ...
 
     @property
-    def standing(self) -> Standing:
-        """Whether its labels bind."""
-        ...
-
-    @property
     def in_flight(self) -> int:
         """How many questions it may be asked at the same time."""
-        ...
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """What of a question the answer depends on, as JSON."""
         ...
 
     async def probe(self) -> None:
@@ -57,6 +48,20 @@ class Judge(Protocol):
         ...
 
 
+def standing_of(identity: Mapping[str, Any]) -> Standing:
+    """The standing of a judge of that identity: people's labels bind, and no model's do until it was measured."""
+    return Standing.ORACLE if identity.get("kind") == "labels" else Standing.UNCALIBRATED
+
+
+def seen_by(identity: Mapping[str, Any], question: Question) -> Mapping[str, Any]:
+    """What of a question the judge of that identity answers from.
+
+    The texts; and for people's labels the entry too, since the same words may be labelled otherwise elsewhere.
+    """
+    texts = {"premise": question.premise, "hypothesis": question.hypothesis}
+    return {"entry_id": question.entry_id, **texts} if standing_of(identity) is Standing.ORACLE else texts
+
+
 def fingerprint(judge: Judge) -> str:
     """The hash of a judge's identity."""
     return content_hash({"schema": SCHEMA, **judge.identity})
@@ -64,9 +69,9 @@ def fingerprint(judge: Judge) -> str:
 
 def key(judge: Judge, question: Question) -> str:
     """The hash under which the judge's answer to this question is kept."""
-    return content_hash({"schema": SCHEMA, **judge.identity, **judge.sees(question)})
+    return key_under(judge.identity, question)
 
 
-def texts_of(question: Question) -> Mapping[str, Any]:
-    """Premise and hypothesis, which is all that most judges see of a question."""
-    return {"premise": question.premise, "hypothesis": question.hypothesis}
+def key_under(identity: Mapping[str, Any], question: Question) -> str:
+    """The hash under which the answer of the judge of that identity to this question is kept."""
+    return content_hash({"schema": SCHEMA, **identity, **seen_by(identity, question)})

@@ -15,7 +15,7 @@ from psycopg.types.json import Json
 
 from eval_pipeline.corpus import postgres as reading
 from eval_pipeline.corpus.folder import read_folder
-from eval_pipeline.corpus.postgres import is_dsn, password_of, read_database, without_password
+from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of, read_database, without_password
 from eval_pipeline.corpus.rows import LeftOut
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
@@ -77,13 +77,13 @@ def test_the_sample_gives_one_hash_from_its_folder_and_from_postgres(
 
 
 def test_spans_that_are_none_give_one_hash_whatever_the_order_of_keys(corpus_folder: Build, corpus_database: Build):
-    spans = [{"start": "1", "end": 2}, {"start": 1.0, "end": 2}, {"start": True, "end": 2}, {"start": 1}, [1, 2], "1-2"]
+    spans = [{"start": "1", "end": 2}, {"start": 1.5, "end": 2}, {"start": True, "end": 2}, {"start": 1}, [1, 2], "1-2"]
     signals = [SIGNAL | {"lookup_key": f"s{n}", "provenance": {"span": span}} for n, span in enumerate(spans)]
     folder = read_folder(corpus_folder([ENTRY], signals))
     faults = [signal.span_fault for signal in folder.signals]
     assert faults == [
         'recorded as {"end":2,"start":"1"}',
-        'recorded as {"end":2,"start":1.0}',
+        'recorded as {"end":2,"start":1.5}',
         'recorded as {"end":2,"start":true}',
         'recorded as {"start":1}',
         "recorded as [1,2]",
@@ -554,3 +554,25 @@ def test_a_reading_leaves_the_database_as_it_was(corpus_database: Build):
         connection.commit()
         read_database(dsn)
         assert connection.execute("SELECT xmin, xmax, * FROM signals ORDER BY lookup_key").fetchall() == before
+
+
+@pytest.mark.parametrize("start", ["1e1", "10.0", "10", "0e0", "123456789012345678901"])
+def test_one_number_gives_one_hash_in_whatever_form_json_writes_it(
+    corpus_folder: Build, corpus_database: Build, start: str
+):
+    """jsonb keeps the value of a number and not its form, so the folder must read it by its value too."""
+    folder = corpus_folder([ENTRY], [SIGNAL | {"provenance": {"span": {"start": 7, "end": 12}}}])
+    signals = folder / "signals.jsonl"
+    signals.write_text(signals.read_text().replace("7", start, 1))
+    dsn = corpus_database([ENTRY], [SIGNAL])
+    execute(dsn, "UPDATE signals SET provenance = %s::jsonb", ('{"span": {"start": ' + start + ', "end": 12}}',))
+    assert read_database(dsn).hash == read_folder(folder).hash
+
+
+def test_what_connects_keeps_every_option_but_the_secret_ones():
+    dsn = "postgresql://u:p@h:5/d?options=-c%20search_path%3Dtenant1&sslrootcert=/ca.pem&target_session_attrs=any"
+    kept = connectable(dsn)
+    assert {"options='-c search_path=tenant1'", "sslrootcert=/ca.pem", "user=u", "host=h", "port=5"} <= set(
+        re.findall(r"\w+=(?:'[^']*'|\S+)", kept)
+    )
+    assert "password" not in kept

@@ -15,7 +15,7 @@ import pytest
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.chat import ChatJudge, Endpoint
 from eval_pipeline.judge.prompt import Prompt, prompt_named
-from eval_pipeline.judge.protocol import Judge, Standing, texts_of
+from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Answer, NoLabel, Question
 
 DRIP_S = 0.03
@@ -224,7 +224,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 class ScriptedJudge:
     """Answers by a function of the question, after a while; knows what it was asked."""
 
-    kind = "scripted"
     in_flight = 4
 
     def __init__(
@@ -233,17 +232,13 @@ class ScriptedJudge:
         answer: Callable[[Question], str | NoLabel | Exception],
         *,
         takes_s: float = 0.0,
-        standing: Standing = Standing.UNCALIBRATED,
+        kind: str = "scripted",
     ) -> None:
-        self.identity = {"kind": self.kind, "name": name}
-        self.standing = standing
+        self.kind = kind
+        self.identity = {"kind": kind, "name": name}
         self.asked: list[Question] = []
         self._answer = answer
         self._takes_s = takes_s
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        seen = texts_of(question)
-        return {"entry_id": question.entry_id, **seen} if self.standing is Standing.ORACLE else seen
 
     async def probe(self) -> None:
         return

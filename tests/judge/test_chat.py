@@ -9,14 +9,13 @@ from email.utils import formatdate
 import httpx
 import pytest
 
-from eval_pipeline.canonical import text_hash
 from eval_pipeline.errors import JudgeDown, Refused
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.chat import Endpoint
 from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.journal import JournalWriter
 from eval_pipeline.judge.prompt import Prompt, prompt_named, read_one_word
-from eval_pipeline.judge.protocol import Standing, fingerprint, key
+from eval_pipeline.judge.protocol import Standing, fingerprint, key, standing_of
 from eval_pipeline.records import NoLabel, Question
 
 KEY = "sk-do-not-tell-0123456789"
@@ -466,13 +465,13 @@ def test_the_times_of_the_client_are_no_part_of_the_key(quick):
 
 def test_the_identity_is_what_the_labels_depend_on(chat_at):
     judge = chat_at("http://127.0.0.1:9/v1", api_key=KEY, revision="r1")
-    assert judge.standing is Standing.UNCALIBRATED
+    assert standing_of(judge.identity) is Standing.UNCALIBRATED
     assert judge.identity == {
         "kind": "chat",
         "base_url": "http://127.0.0.1:9/v1",
         "model": "m",
         "revision": "r1",
-        "prompt": {"id": "nli-v1", "sha256": text_hash(prompt_named("nli-v1").system)},
+        "prompt": {"id": "nli-v1", "sha256": prompt_named("nli-v1").hash},
         "decoding": {"temperature": 0, "max_tokens": 8},
     }
     assert fingerprint(judge) == fingerprint(chat_at("http://127.0.0.1:9/v1", api_key="", revision="r1", in_flight=64))

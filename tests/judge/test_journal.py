@@ -6,7 +6,7 @@ import pytest
 from eval_pipeline.errors import MalformedJournal
 from eval_pipeline.judge import journal as journal_module
 from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers, read_journal
-from eval_pipeline.judge.protocol import Standing, key
+from eval_pipeline.judge.protocol import key
 from eval_pipeline.records import Answer, Judgment, Label, NoLabel, Question
 
 
@@ -37,7 +37,6 @@ def test_each_judgment_is_a_line_that_holds_all_there_is_to_know(tmp_path, judge
     assert lines[0] == {
         "key": key(judge, question),
         "judge": {"kind": "scripted", "name": "a"},
-        "standing": "uncalibrated",
         "entry_id": "e1",
         "premise": ["One text,\n", "and “another”."],
         "hypothesis": "A {hypothesis}.",
@@ -160,12 +159,11 @@ def test_a_whole_journal_is_not_torn(written):
         ("premise", "Something else.", "key"),
         ("hypothesis", "Something else.", "key"),
         ("judge", {"kind": "scripted", "name": "b"}, "key"),
-        ("standing", "oracle", "key"),
+        ("judge", {"kind": "labels", "name": "a"}, "key"),
         ("key", "0" * 64, "key"),
         ("label", "MAYBE", "label"),
         ("no_label", "tired", "no_label"),
         ("premise", 7, "premise"),
-        ("standing", "friend", "standing"),
     ],
 )
 def test_an_edited_line_is_unreadable_and_named(written, field, value, named):
@@ -178,7 +176,7 @@ def test_an_edited_line_is_unreadable_and_named(written, field, value, named):
     assert fault.startswith(f"line 2, field '{named}'")
 
 
-@pytest.mark.parametrize("field", ["key", "judge", "standing", "entry_id", "premise", "hypothesis", "raw", "attempts"])
+@pytest.mark.parametrize("field", ["key", "judge", "entry_id", "premise", "hypothesis", "raw", "attempts"])
 def test_a_line_that_lacks_a_field_is_unreadable(written, field):
     lines = [json.loads(line) for line in written.read_text().splitlines()]
     del lines[0][field]
@@ -217,7 +215,7 @@ def test_a_journal_that_is_not_there_is_refused_by_its_name(tmp_path):
 
 def test_an_oracles_key_covers_the_entry(tmp_path, scripted):
     """The same words may be labelled otherwise in another entry, so an edited entry is found out."""
-    oracle = scripted("o", "SUPPORTED", standing=Standing.ORACLE)
+    oracle = scripted("o", "SUPPORTED", kind="labels")
     with JournalWriter(tmp_path, "run") as journal:
         journal.append(judgment(oracle, Question("e1", "P.", "H.")), oracle)
     assert len(read_journal(journal.path).records) == 1

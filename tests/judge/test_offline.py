@@ -9,7 +9,7 @@ from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.journal import JournalWriter, journal_files
 from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
 from eval_pipeline.judge.prompt import prompt_named
-from eval_pipeline.judge.protocol import Standing, fingerprint, key
+from eval_pipeline.judge.protocol import Standing, fingerprint, key, standing_of
 from eval_pipeline.records import Label, NoLabel, Question
 
 LABELS = [
@@ -60,7 +60,7 @@ def test_the_lexical_judge_answers_with_one_of_the_two_words(answers_of, premise
 
 
 def test_the_lexical_judge_is_never_calibrated_and_names_the_revision_of_its_rule():
-    assert LexicalJudge().standing is Standing.UNCALIBRATED
+    assert standing_of(LexicalJudge().identity) is Standing.UNCALIBRATED
     assert LexicalJudge().identity == {"kind": "lexical", "revision": "lexical-1"}
     assert fingerprint(LexicalJudge()) == fingerprint(LexicalJudge())
 
@@ -135,7 +135,7 @@ def test_a_labels_file_that_is_not_there_is_refused_by_its_name(tmp_path):
 
 
 def test_labels_are_the_oracle(labels_of):
-    assert labels_of(LABELS).standing is Standing.ORACLE
+    assert standing_of(labels_of(LABELS).identity) is Standing.ORACLE
     assert labels_of(LABELS).kind == "labels"
 
 
@@ -158,11 +158,7 @@ def test_a_replay_gives_the_labels_and_the_name_of_the_judge_that_was_recorded(
     assert [(j.key, j.label, j.no_label, j.answer.raw) for j in replayed] == [
         (j.key, j.label, j.no_label, j.answer.raw) for j in recorded
     ]
-    assert (replay.identity, replay.standing, fingerprint(replay)) == (
-        judge.identity,
-        judge.standing,
-        fingerprint(judge),
-    )
+    assert (replay.identity, fingerprint(replay)) == (judge.identity, fingerprint(judge))
     assert judge.asked == []
 
 
@@ -199,7 +195,7 @@ def test_an_oracles_replay_still_tells_the_entries_apart(labels_of, judge_all, t
     oracle = labels_of(LABELS)
     recorded = judge_all(oracle, asked)
     replay = read_replay(tmp_path / "journals")
-    assert replay.standing is Standing.ORACLE
+    assert standing_of(replay.identity) is Standing.ORACLE
     assert [j.label for j in judge_all(replay, asked, "replayed")] == [j.label for j in recorded]
 
 

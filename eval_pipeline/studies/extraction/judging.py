@@ -15,8 +15,9 @@ from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers
 from eval_pipeline.judge.lexical import similarity
+from eval_pipeline.judge.offline import REPLAY
 from eval_pipeline.judge.prompt import prompt_named
-from eval_pipeline.judge.protocol import Judge, Standing, fingerprint
+from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
 from eval_pipeline.records import Judgment, Kind, Label, Question, Reason, Refusal, Signal
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -69,9 +70,13 @@ class Judged:
     rows: tuple[dict[str, Any], ...]
     judge: Mapping[str, Any]
     kind: str
-    standing: Standing
     fingerprint: str
     refusal: Refusal | None
+
+    @property
+    def standing(self) -> Standing:
+        """Whether the labels bind."""
+        return standing_of(self.judge)
 
     def to_lines(self) -> bytes:
         """The judgments as JSON Lines that can be replayed: each names the judge and holds all that its key covers."""
@@ -83,7 +88,6 @@ class Judged:
         about = {
             "judge": dict(self.judge),
             "kind": self.kind,
-            "standing": self.standing.value,
             "fingerprint": self.fingerprint,
             "refusal": [self.refusal.reason.value, self.refusal.detail] if self.refusal else None,
         }
@@ -100,7 +104,6 @@ class Judged:
             rows=tuple(table.to_pylist()),
             judge=about["judge"],
             kind=about["kind"],
-            standing=Standing(about["standing"]),
             fingerprint=about["fingerprint"],
             refusal=Refusal(Reason(refusal[0]), refusal[1]) if refusal else None,
         )
@@ -108,7 +111,7 @@ class Judged:
 
 def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
     premise = row["premise"] if row["kind"] == Kind.SCREEN else row["premise"][0]
-    return row | {"premise": premise, "judge": dict(judged.judge), "standing": judged.standing.value}
+    return row | {"premise": premise, "judge": dict(judged.judge)}
 
 
 async def judge_frame(
@@ -150,7 +153,6 @@ async def judge_frame(
         rows=tuple(_fields(row) for row in rows),
         judge=judge.identity,
         kind=judge.kind,
-        standing=judge.standing,
         fingerprint=fingerprint(judge),
         refusal=Refusal(Reason.JUDGE_DOWN, str(ended_by)) if ended_by else None,
     )
@@ -173,6 +175,9 @@ def judge_in_journal(
         run: names the journal; no other run may have that name.
 
     """
+    if judge.kind == REPLAY:  # what was recorded elsewhere is no answer of the judge's own, and is kept nowhere
+        desk = Desk(judge, prompt_named(plan.judging.prompt), {}, journal=None)
+        return asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
     folder = journals / fingerprint(judge)[:16]
     prompt = prompt_named(plan.judging.prompt)
     with JournalWriter(folder, run) as journal:

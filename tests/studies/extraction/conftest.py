@@ -13,7 +13,7 @@ from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.rows import LeftOut
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
-from eval_pipeline.judge.protocol import Judge, Standing, texts_of
+from eval_pipeline.judge.protocol import Judge, Standing
 from eval_pipeline.plan import read_plan
 from eval_pipeline.records import Answer, Entry, NoLabel, Proposition, Question, Signal, Verdict
 from eval_pipeline.studies.extraction.fixture import Fixture
@@ -76,13 +76,8 @@ class ScriptedJudge:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Its kind: a journal is never shared by two scripts."""
-        return {"kind": self.kind}
-
-    def sees(self, question: Question) -> Mapping[str, Any]:
-        """The texts, and the entry if it is an oracle."""
-        texts = texts_of(question)
-        return {"entry_id": question.entry_id, **texts} if self.standing is Standing.ORACLE else texts
+        """That of people's labels where it is to be an oracle; standing follows from it."""
+        return {"kind": "labels" if self.standing is Standing.ORACLE else self.kind}
 
     async def probe(self) -> None:
         """Raises JudgeDown unless the judge is live."""

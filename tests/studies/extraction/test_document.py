@@ -96,7 +96,7 @@ def test_a_document_names_what_it_rests_on(world, lenient, document_of, scripted
         "plan": seal_of(lenient),
     }
     assert (document["judge"]["kind"], document["judge"]["standing"]) == ("scripted", "oracle")
-    assert document["judge"]["identity"] == {"kind": "scripted"}
+    assert document["judge"]["identity"] == {"kind": "labels"}
     assert (document["plan"], document["versions"]) == ("extraction", {"numpy": "2"})
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Kind
 from eval_pipeline.studies.extraction.frame import Frame, State, Unit
 from eval_pipeline.studies.extraction.judging import Judged
@@ -46,7 +45,7 @@ def judgments_table(judgments):
         }
         for unit, kind, label in judgments
     ]
-    return Judged(tuple(rows), {}, "scripted", Standing.ORACLE, "", refusal=None).to_table()
+    return Judged(tuple(rows), {}, "scripted", "", refusal=None).to_table()
 
 
 def read_plainly(judgments, unreadable_signal):

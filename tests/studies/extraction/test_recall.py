@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, bootstrap
 
-from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.recall import recall_findings
 
 NO_FRAME = Frame((), (), entries_cut_signals=0, calls_at_most=0)
-NO_JUDGMENTS = Judged((), {}, "scripted", Standing.ORACLE, "", refusal=None).to_table()
+NO_JUDGMENTS = Judged((), {}, "scripted", "", refusal=None).to_table()
 
 
 def found_in(table, plan):
