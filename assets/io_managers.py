@@ -50,12 +50,17 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
 
     def load_input(self, context: dg.InputContext) -> Any:
         """Reads the value that this run wrote, or else the latest."""
-        own = self._run_pointer(context.asset_key, context.step_context.run_id)
-        folder = self._folder(context.asset_key)
-        pointer = own if own.exists() else folder / "latest"
-        if not pointer.exists():
+        run, folder = context.step_context.dagster_run, self._folder(context.asset_key)
+        # A run that goes on from another reads what that one wrote, and only a run of its own reads the latest.
+        runs = [run.run_id, run.parent_run_id, run.root_run_id]
+        pointers = [*(self._run_pointer(context.asset_key, run_id) for run_id in runs if run_id), folder / "latest"]
+        pointer = next((pointer for pointer in pointers if pointer.exists()), None)
+        if pointer is None:
             raise dg.Failure(f"asset {context.asset_key.to_user_string()} was never materialized; materialize it first")
-        return _decoded(folder / pointer.read_text(), context.dagster_type.typing_type)
+        path = folder / pointer.read_text()
+        if hashlib.sha256(path.read_bytes()).hexdigest() != path.stem:
+            raise dg.Failure(f"evidence {str(path)!r} is not what was written; materialize the asset again")
+        return _decoded(path, context.dagster_type.typing_type)
 
     def _folder(self, key: dg.AssetKey) -> Path:
         return Path(self.home, "evidence", *key.path)

@@ -221,6 +221,6 @@ def _exit_status(document: dict[str, Any]) -> int:
 
 def _refuse_broken_input(document: dict[str, Any]) -> None:
     """Input that could not be read is no finding: the command is broken, and the sentence says where."""
-    for claim in document["claims"]:
-        if claim["reason"] in _BROKEN_INPUT:
-            raise Refused(claim["detail"])
+    for refusal in (document["refusals"]["fixture"], document["refusals"]["corpus"]):
+        if refusal and refusal["reason"] in _BROKEN_INPUT:
+            raise Refused(refusal["detail"])

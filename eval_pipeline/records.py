@@ -34,6 +34,7 @@ class Reason(StrEnum):
     SPAN_MALFORMED = "span_malformed"
     SEAL_BROKEN = "seal_broken"
     UNCALIBRATED = "uncalibrated"
+    UNDECIDED = "undecided"
     THRESHOLD_MISSED = "threshold_missed"
 
 

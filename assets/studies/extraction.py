@@ -15,15 +15,15 @@ from assets.resources import Home, JudgeEndpoint, StudyInputs
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.errors import SealBroken
-from eval_pipeline.evidence import table_bytes, write_atomically
+from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
 from eval_pipeline.plan import read_plan
 from eval_pipeline.report import figures
-from eval_pipeline.report.extraction import ReportInput, as_html, as_markdown, bound_figure, quartile_figure
+from eval_pipeline.report.extraction import ReportInput, bound_figure, quartile_figure, report_files
 from eval_pipeline.seal import SealedPlan, sealed
 from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
-from eval_pipeline.studies.extraction.document import document_bytes, verdict_document
+from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of
 from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
@@ -161,12 +161,18 @@ def nli_judgments(
 
 
 @dg.asset(group_name=GROUP, kinds={"duckdb", "parquet"}, code_version=CODE)
-def entry_quartiles(
+def proposition_fates(
     frame: pa.Table, nli_judgments: pa.Table, sealed_plan: SealedPlan
 ) -> dg.MaterializeResult[pa.Table]:
-    """For each entry and quarter of its text: recovered, judged, undecided."""
+    """What became of each proposition: recovered, missed, or undecided."""
     fates = quartiles.proposition_fates(frame, nli_judgments, _plan(sealed_plan))
-    table = quartiles.entry_quartiles(fates)
+    return materialized(fates, {"dagster/row_count": fates.num_rows})
+
+
+@dg.asset(group_name=GROUP, kinds={"duckdb", "parquet"}, code_version=CODE)
+def entry_quartiles(proposition_fates: pa.Table) -> dg.MaterializeResult[pa.Table]:
+    """For each entry and quarter of its text: recovered, judged, undecided."""
+    table = quartiles.entry_quartiles(proposition_fates)
     return materialized(table, {"dagster/row_count": table.num_rows, "by_quartile": quartiles.totals(table)})
 
 
@@ -305,33 +311,24 @@ def _versions() -> dict[str, str]:
 def extraction_report(
     extraction_verdict: dict[str, Any],
     corpus: Snapshot,
-    frame: pa.Table,
     nli_judgments: Judged,
+    proposition_fates: pa.Table,
     entry_quartiles: pa.Table,
     uniformity_bound: uniformity.UniformityFindings,
     precision_guard: guard.GuardFindings,
-    sealed_plan: SealedPlan,
     inputs: StudyInputs,
     home: Home,
 ) -> dg.MaterializeResult[None]:
     """The findings as files: verdict.json, report.html, report.md, judgments.jsonl, entry_quartiles.parquet."""
-    fates = quartiles.proposition_fates(frame, nli_judgments.to_table(), _plan(sealed_plan))
     report = ReportInput(
         document=extraction_verdict,
         source=corpus.source,
         histogram=uniformity_bound.histogram,
-        losses=losses_by_entry(fates, corpus),
+        losses=losses_by_entry(proposition_fates, corpus),
         inventions=precision_guard.inventions,
     )
     out = Path(inputs.out) if inputs.out else home.out(GROUP)
-    files = {
-        "judgments.jsonl": nli_judgments.to_lines(),
-        "entry_quartiles.parquet": table_bytes(entry_quartiles),
-        "report.md": as_markdown(report).encode(),
-        "report.html": as_html(report).encode(),
-        "verdict.json": document_bytes(extraction_verdict),
-    }
-    for name, data in files.items():
+    for name, data in report_files(report, nli_judgments, entry_quartiles).items():
         write_atomically(out / name, data)
     plot = bound_figure(extraction_verdict, uniformity_bound.histogram, figures.PAPER)
     return dg.MaterializeResult(

@@ -1,5 +1,6 @@
 """A corpus by its name: the bundled sample, a folder, or a database."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from eval_pipeline.bundled import bundled
@@ -33,6 +34,6 @@ def pinned(source: str) -> Snapshot:
     """
     folder = folder_of(source)
     try:
-        return read_database(source) if folder is None else read_folder(folder)
+        return read_database(source) if folder is None else replace(read_folder(folder), source=source)
     except (CorpusUnreachable, CorpusIncomplete, MalformedCorpus) as refusal:
         return unread(_REASONS[type(refusal)], str(refusal), source="a database" if folder is None else source)

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from eval_pipeline.evidence import table_bytes
 from eval_pipeline.report import figures
 from eval_pipeline.report.figures import PAGE, Dot, Palette
+from eval_pipeline.studies.extraction.document import document_bytes
 from eval_pipeline.studies.extraction.guard import Invention
+from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.losses import EntryLosses
 from eval_pipeline.studies.extraction.uniformity import Histogram
 
@@ -35,6 +39,7 @@ REASON_WORDS = {
     "span_malformed": "Recorded spans do not fit the text.",
     "seal_broken": "The plan is not the one that was sealed.",
     "uncalibrated": "The bar is met; the judge's own errors were never measured.",
+    "undecided": "The bar is met; what stayed undecided could turn it.",
     "threshold_missed": "The bar is missed.",
 }
 ENTRIES_SHOWN = 200
@@ -49,6 +54,17 @@ class ReportInput:
     histogram: Histogram | None
     losses: Sequence[EntryLosses]
     inventions: Sequence[Invention]
+
+
+def report_files(report: ReportInput, judged: Judged, quartiles: pa.Table) -> dict[str, bytes]:
+    """The findings as files, by their names; the verdict comes last, so that where it stands the others do."""
+    return {
+        "judgments.jsonl": judged.to_lines(),
+        "entry_quartiles.parquet": table_bytes(quartiles),
+        "report.md": as_markdown(report).encode("utf-8"),
+        "report.html": as_html(report).encode("utf-8"),
+        "verdict.json": document_bytes(report.document),
+    }
 
 
 def as_html(report: ReportInput) -> str:
@@ -108,6 +124,7 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
     environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line}
     return environment.get_template(template).render(
         document=report.document,
+        withheld=[claim["reason"] if claim["estimate"] is None else None for claim in report.document["claims"]],
         source=report.source,
         losses=report.losses[:ENTRIES_SHOWN],
         more_losses=max(0, len(report.losses) - ENTRIES_SHOWN),
@@ -119,13 +136,18 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
     )
 
 
-def _share(value: float | None) -> str:
-    return "—" if value is None else f"{value:.3f}"
+def _share(value: float | None, reason: str | None = None) -> str:
+    """A number, or why there is none: the reason for which its claim is withheld, or that too little was judged."""
+    return _no_number(reason) if value is None else f"{value:.3f}"
 
 
-def _ends(interval: Sequence[float | None] | None) -> str:
+def _no_number(reason: str | None) -> str:
+    return f"withheld: {reason.replace('_', ' ')}" if reason else "too little judged"
+
+
+def _ends(interval: Sequence[float | None] | None, reason: str | None = None) -> str:
     if interval is None:
-        return "—"
+        return _no_number(reason)
     low, high = interval
     if low is None:
         return f"≤ {high:.3f}"

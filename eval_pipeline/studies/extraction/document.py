@@ -1,13 +1,15 @@
 """The verdict as a document: what is written to verdict.json, byte for byte the same for the same evidence."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval_pipeline.records import Interval, Number, Verdict
+from eval_pipeline.records import Interval, Number, Refusal, Verdict
 from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.recall import Group, RecallFindings
 from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
@@ -55,6 +57,12 @@ def verdict_document(
             ],
         },
         "frame": _frame(evidence),
+        "judgments": _judgments(evidence.judged),
+        "refusals": {
+            "corpus": _refusal(evidence.snapshot.refusal),
+            "fixture": _refusal(evidence.fixture.refusal),
+            "judge": _refusal(evidence.judged.refusal),
+        },
         "judge": {
             "kind": evidence.judged.kind,
             "standing": evidence.judged.standing.value,
@@ -70,6 +78,17 @@ def verdict_document(
 def document_bytes(document: dict[str, Any]) -> bytes:
     """The document as JSON text, indented, with a line end."""
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def _refusal(refusal: Refusal | None) -> dict[str, str] | None:
+    return {"reason": refusal.reason.value, "detail": refusal.detail} if refusal else None
+
+
+def _judgments(judged: Judged) -> dict[str, dict[str, int]]:
+    """How many judgments of each kind gave which label, or why none."""
+    counts = Counter((row["kind"], row["label"] or row["no_label"] or "not_asked") for row in judged.rows)
+    kinds = sorted({kind for kind, _ in counts})
+    return {kind: {label: n for (of, label), n in sorted(counts.items()) if of == kind} for kind in kinds}
 
 
 def _number(value: Number | None) -> float | None:
@@ -120,7 +139,7 @@ def _recall(recall: RecallFindings, *, stated: bool) -> dict[str, Any]:
         "pooled": _group(recall.pooled, stated=stated),
         "macro": _number(recall.macro) if stated else None,
         "worst_case": _ends(recall.worst_case),
-        "degenerate": recall.degenerate,
+        "degenerate": recall.pooled.degenerate,
         "composition_only": recall.composition_only,
         "by_workspace": [_group(group, stated=stated) for group in recall.by_workspace],
         "by_band": [_group(group, stated=stated) for group in recall.by_band],
@@ -178,6 +197,7 @@ def _frame(evidence: Evidence) -> dict[str, Any]:
         "propositions_absent": states.count(State.ABSENT),
         "propositions_over_budget": states.count(State.OVER_BUDGET),
         "spans": len(frame.spans),
+        "spans_over_budget": frame.spans_over_budget,
         "calls_at_most": frame.calls_at_most,
         "left_out": {
             "deleted_entries": left_out.deleted_entries,

@@ -58,12 +58,14 @@ class GuardUnit:
 class Frame:
     """The propositions and the spans; `calls_at_most` is what judging them can cost.
 
-    `entries_cut_signals` counts the entries of the frame that have more signals than the plan lets be tried.
+    `entries_cut_signals` counts the entries of the frame that have more signals than the plan lets be tried,
+    `spans_over_budget` the spans that the plan asks for and its budget of calls leaves out.
     """
 
     units: tuple[Unit, ...]
     spans: tuple[GuardUnit, ...]
     entries_cut_signals: int
+    spans_over_budget: int
     calls_at_most: int
 
     @property
@@ -99,7 +101,8 @@ class Frame:
             }
             for s in self.spans
         ]
-        rest = json.dumps({"entries_cut_signals": self.entries_cut_signals, "calls_at_most": self.calls_at_most})
+        names = ("entries_cut_signals", "spans_over_budget", "calls_at_most")
+        rest = json.dumps({name: getattr(self, name) for name in names})
         return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"frame": rest}))
 
     @classmethod
@@ -152,7 +155,7 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     Entries stand in the order of their ids, propositions in that of the file.
     """
     if snapshot.refusal or (fixture.refusal and fixture.refusal.reason is not Reason.FIXTURE_MISSING):
-        return Frame((), (), entries_cut_signals=0, calls_at_most=0)
+        return Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
     by_entry: dict[str, list[Proposition]] = defaultdict(list)
     for proposition in fixture.propositions:
         by_entry[proposition.entry_id].append(proposition)
@@ -162,7 +165,8 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
         _placed(place, proposition, snapshot.entries_by_id.get(proposition.entry_id), words, plan)
         for place, proposition in enumerate(ordered)
     ]
-    spans = _drawn_spans(snapshot, plan)
+    planned = _planned_spans(snapshot, plan)
+    spans = planned if plan.budget.calls == "all" else planned[: plan.budget.calls // 2]
     units = _within_budget(units, snapshot, plan, calls_spent=len(spans))
     tried = {
         unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in units if unit.state is State.IN
@@ -170,8 +174,12 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     cap = plan.judging.signals_at_most
     return Frame(
         units=tuple(units),
-        spans=tuple(GuardUnit(s.signal.id, s.signal.entry_id, s.premise, s.signal.content) for s in spans),
+        spans=tuple(
+            GuardUnit(span.signal.id, span.signal.entry_id, span.premise, span.signal.content)
+            for span in sorted(spans, key=lambda span: span.signal.id)
+        ),
         entries_cut_signals=0 if cap == "all" else sum(signals > cap for signals in tried.values()),
+        spans_over_budget=len(planned) - len(spans),
         calls_at_most=len(spans) + sum(_calls(unit, snapshot, plan) for unit in units if unit.state is State.IN),
     )
 
@@ -193,17 +201,16 @@ def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
     return 1 + (signals if cap == "all" else min(signals, cap)) if signals else 0
 
 
-def _drawn_spans(snapshot: Snapshot, plan: ExtractionPlan) -> tuple[Span, ...]:
-    """The spans to be judged: by lot from those that can be read, or of the first those that can be read.
+def _planned_spans(snapshot: Snapshot, plan: ExtractionPlan) -> list[Span]:
+    """The spans that the plan asks for: by lot from those that can be read, or of the first those that can be read.
 
     They take half of a budget of calls at the most, so that propositions are judged too.
     """
-    at_most = plan.guard.spans if plan.budget.calls == "all" else min(plan.guard.spans, plan.budget.calls // 2)
     if plan.guard.draw == "first":
-        first = {signal.id for signal in [s for s in snapshot.signals if carries_span(s)][:at_most]}
-        return tuple(span for span in sound_spans(snapshot) if span.signal.id in first)
-    drawn = sorted(sound_spans(snapshot), key=lambda span: seeded_order(plan.seed, span.signal.id))[:at_most]
-    return tuple(sorted(drawn, key=lambda span: span.signal.id))
+        first = {signal.id for signal in [s for s in snapshot.signals if carries_span(s)][: plan.guard.spans]}
+        return [span for span in sound_spans(snapshot) if span.signal.id in first]
+    lots = sorted(sound_spans(snapshot), key=lambda span: seeded_order(plan.seed, span.signal.id))
+    return lots[: plan.guard.spans]
 
 
 def _within_budget(units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, *, calls_spent: int) -> list[Unit]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from math import floor
 
 from eval_pipeline.corpus.snapshot import Snapshot
-from eval_pipeline.records import Outcome, Reason, Refusal
+from eval_pipeline.records import Kind, Outcome, Reason, Refusal
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, State
 from eval_pipeline.studies.extraction.guard import GuardFindings
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
-from eval_pipeline.studies.extraction.recall import RecallFindings
+from eval_pipeline.studies.extraction.recall import NOT_RECORDED, RecallFindings
 from eval_pipeline.studies.extraction.uniformity import UniformityFindings
 
 
@@ -82,9 +82,11 @@ def _drift(frame: Frame, plan: ExtractionPlan) -> str:
 
 def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     pooled, rule = evidence.recall.pooled, plan.errors
-    asked = [row for row in evidence.judged.rows if row["kind"] != "recall_no_signals"]
+    together = rule.counted_in == "calls"  # of all kinds, the guard's too, as the first version counted
+    passed_over = {Kind.NO_SIGNALS} if together else {Kind.NO_SIGNALS, Kind.SPAN}
+    asked = [row for row in evidence.judged.rows if row["kind"] not in passed_over]
     unread = Counter(row["no_label"] for row in asked if row["no_label"])
-    if rule.counted_in == "calls":
+    if together:
         failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
     else:
         failed, all_of_them, what = pooled.undecided, pooled.judged + pooled.undecided, "propositions"
@@ -97,6 +99,21 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     )
     outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
+
+
+def uniformity_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
+    """What keeps uniformity alone from being decided: too much at one end is undecided, or too little was judged."""
+    rule = plan.errors
+    for place, group in ((1, evidence.recall.by_quartile[0]), (4, evidence.recall.by_quartile[3])):
+        all_of_them = group.judged + group.undecided
+        if rule.counted_in == "propositions" and group.undecided > rule.at_most * all_of_them:
+            return _skip(
+                Reason.UNTRUSTWORTHY,
+                f"{group.undecided} of {all_of_them} propositions of quartile {place} gave no label, and the plan"
+                f" allows {rule.at_most} of them; mend the judge and run again, what was judged is kept",
+            )
+    refusal = evidence.uniformity.refusal
+    return Obstacle(Outcome.SKIP, refusal, advisory=False) if refusal else None
 
 
 def worst_case(evidence: Evidence) -> str:
@@ -133,7 +150,7 @@ def _design_lacks(evidence: Evidence, plan: ExtractionPlan) -> Iterator[str]:
     for group in recall.by_workspace:
         if group.entries < design.entries_per_workspace:
             yield f"workspace {group.name!r} has {group.entries} judged entries of {design.entries_per_workspace}"
-    bands = sum(group.entries > 0 for group in recall.by_band)
+    bands = sum(group.entries > 0 and group.name != NOT_RECORDED for group in recall.by_band)
     if bands < design.bands:
         yield f"{bands} capture bands were judged and the plan asks for {design.bands}"
     if design.dense is not None and recall.dense_entries is not None:
@@ -174,6 +191,12 @@ def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
             " mend the judge and run again, what was judged is kept"
         )
         return _skip(Reason.UNTRUSTWORTHY, detail)
+    if evidence.frame.spans_over_budget and plan.budget.when_cut == "underpowered":
+        detail = (
+            f"the budget leaves out {evidence.frame.spans_over_budget} of the spans that the plan asks for, raise it to"
+            " judge all; the numbers stand and do not decide"
+        )
+        return Obstacle(Outcome.SKIP, Refusal(Reason.UNDERPOWERED, detail), advisory=True)
     if found.judged < plan.guard.judged_at_least:
         detail = (
             f"{found.judged} spans were judged and the plan asks for {plan.guard.judged_at_least};"

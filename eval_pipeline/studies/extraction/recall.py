@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +10,21 @@ import pyarrow as pa
 
 from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import ratio_contrast
+from eval_pipeline.stats.bootstrap import Bootstrap
+from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
 
+NOT_RECORDED = "not recorded"
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Recall within a part of the propositions; `interval` is None where too little was judged for one."""
+    """Recall within a part of the propositions; `interval` is None where too little was judged for one.
+
+    `degenerate`: all resamples agree, so the interval has no width.
+    """
 
     name: str
     entries: int
@@ -28,6 +33,7 @@ class Group:
     undecided: int
     estimate: Fraction | None
     interval: Interval | None
+    degenerate: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,6 @@ class RecallFindings:
     pooled: Group
     macro: Fraction | None
     worst_case: Interval | None
-    degenerate: bool
     composition_only: int
     judged_entries: int
     entries_undecided: tuple[str, ...]
@@ -63,15 +68,14 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
         pooled=pooled,
         macro=_macro(counts),
         worst_case=_worst_case(pooled),
-        degenerate=pooled.interval is not None and pooled.interval.low == pooled.interval.high,
         composition_only=int(quartiles["composition_only"].to_numpy().sum()),
         judged_entries=int(counts.drawn.sum()),
         entries_undecided=tuple(counts.entries[place]["entry_id"] for place in np.flatnonzero(nothing_judged)),
         entries_without_signals=_entries_without_signals(judgments),
         dense_entries=_dense_entries(frame, counts, plan),
         by_quartile=tuple(_group(f"quartile {q}", counts, every, [q - 1], plan) for q in range(1, 5)),
-        by_workspace=_groups(counts, [entry["workspace"] or "not recorded" for entry in counts.entries], plan),
-        by_band=_groups(counts, [entry["band"] or "not recorded" for entry in counts.entries], plan),
+        by_workspace=_groups(counts, [entry["workspace"] or NOT_RECORDED for entry in counts.entries], plan),
+        by_band=_groups(counts, [entry["band"] or NOT_RECORDED for entry in counts.entries], plan),
         by_density=_by_density(counts, plan),
     )
 
@@ -104,6 +108,7 @@ def _group(
         table[rows][:, chosen].sum(axis=1) for table in (counts.hits, counts.judged, counts.undecided)
     )
     total = int(judged.sum())
+    resampled = _bootstrap(hits[counts.drawn[rows]], judged[counts.drawn[rows]], plan)
     return Group(
         name=name,
         entries=int((judged > 0).sum()),
@@ -111,24 +116,14 @@ def _group(
         judged=total,
         undecided=int(undecided.sum()),
         estimate=Fraction(int(hits.sum()), total) if total else None,
-        interval=_interval(hits[counts.drawn[rows]], judged[counts.drawn[rows]], plan),
+        interval=resampled.interval if resampled else None,
+        degenerate=resampled is not None and resampled.degenerate,
     )
 
 
-def _interval(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Interval | None:
-    rule = plan.bootstrap
+def _bootstrap(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Bootstrap | None:
     try:
-        return ratio_contrast(
-            hits[:, np.newaxis],
-            judged[:, np.newaxis],
-            [1],
-            level=rule.level,
-            tails="two",
-            resamples=rule.resamples,
-            valid_at_least=ceil(rule.valid_at_least * rule.resamples),
-            ranks=rule.ranks,
-            rng=np.random.default_rng(plan.seed),
-        ).interval
+        return contrast(hits[:, np.newaxis], judged[:, np.newaxis], [1], "two", plan)
     except (TooFewClusters, RatioUndefined, ThinResamples):
         return None
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 import pyarrow as pa
 
 from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval, Reason, Refusal
-from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast
+from eval_pipeline.stats.bootstrap import Bootstrap, Tails
+from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
 
@@ -79,18 +79,7 @@ def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> Uniformity
 
 
 def _bootstrap(counts: Counts, weights: tuple[Fraction | int, ...], tails: Tails, plan: ExtractionPlan) -> Bootstrap:
-    rule = plan.bootstrap
-    return ratio_contrast(
-        counts.hits[counts.drawn],
-        counts.judged[counts.drawn],
-        weights,
-        level=rule.level if tails == "two" else rule.one_sided_level,
-        tails=tails,
-        resamples=rule.resamples,
-        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
-        ranks=rule.ranks,
-        rng=np.random.default_rng(plan.seed),
-    )
+    return contrast(counts.hits[counts.drawn], counts.judged[counts.drawn], weights, tails, plan)
 
 
 def _estimate(counts: Counts, weights: tuple[Fraction | int, ...], plan: ExtractionPlan) -> Estimate | None:

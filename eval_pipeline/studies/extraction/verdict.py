@@ -12,6 +12,7 @@ from eval_pipeline.studies.extraction.obstacles import (
     Obstacle,
     guard_obstacle,
     recall_obstacle,
+    uniformity_obstacle,
     worst_case,
 )
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -41,15 +42,21 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     if obstacle := recall_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, obstacle.outcome)
     assert pooled.estimate is not None  # an empty denominator is untrustworthy
-    low = pooled.interval.low if pooled.interval else None
-    firm = (
-        "the interval lies above it" if low is not None and low >= threshold else "the interval does not lie above it"
-    )
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
-    said = f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and {firm}"
+    said = (
+        f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and"
+        f" {_place(pooled.interval, threshold)}"
+    )
+    if pooled.degenerate:
+        said += ", which has no width, since all resamples agree, and says less than it seems"
     if pooled.undecided:
         said += f"; {pooled.undecided} undecided ones leave recall anywhere {worst_case(evidence)}"
-    return _decided(verdict, outcome, said, evidence, plan)
+    verdict = _decided(verdict, outcome, said, evidence, plan)
+    worst = evidence.recall.worst_case
+    counted = plan.errors.counted_in == "propositions"
+    if counted and verdict.outcome is Outcome.PASS and worst and worst.low is not None and worst.low < threshold:
+        return replace(verdict, outcome=Outcome.WARN, reason=Reason.UNDECIDED)
+    return verdict
 
 
 def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
@@ -59,13 +66,15 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     verdict = _measured(UNIFORMITY, estimate, interval, threshold)
     if obstacle := recall_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, Outcome.SKIP)
-    if found.refusal:
-        return _withheld(verdict, Obstacle(Outcome.SKIP, found.refusal, advisory=False), Outcome.SKIP)
+    if obstacle := uniformity_obstacle(evidence, plan):
+        return _withheld(verdict, obstacle, obstacle.outcome)
     assert bounded is not None
     assert bounded.interval.high is not None
     bound: Number = bounded.interval.high
+    change = f"falls by at most {float(bound):.4f}" if bound >= 0 else f"rises by at least {-float(bound):.4f}"
     said = (
-        f"recall falls by at most {float(bound):.4f} from quartile 1 to quartile 4; the bar is {float(threshold):.2f}"
+        f"recall {change} from quartile 1 to quartile 4, at {float(bounded.interval.level):.0%} confidence; the bar is"
+        f" {float(threshold):.2f}"
     )
     if found.degenerate:
         said += "; all resamples agree, so the bound has no width and says less than it seems"
@@ -81,16 +90,28 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         return _withheld(verdict, obstacle, obstacle.outcome)
     assert estimate is not None
     assert found.reading is not None
+    assert found.p_value is not None
+    outcome = at_least(estimate, threshold, plan.scoring.comparison)
+    where = "below" if outcome is Outcome.FAIL else "at or above"
     said = (
-        f"{found.supported} of {found.judged} signals follow from their span; the bar is {float(threshold):.2f}:"
-        f" {found.reading.value}"
+        f"{found.supported} of {found.judged} signals that record a span follow from it, {where} the bar of"
+        f" {float(threshold):.2f}: {found.reading.value} (so few would come with p = {found.p_value:.3f} at the bar)"
     )
     if found.facts and found.facts.look_one_based:
         said += (
             f"; the offsets look counted from 1: {found.facts.cut_words} spans cut a word, and"
             f" {found.facts.cut_words_one_lower} would one character earlier"
         )
-    return _decided(verdict, at_least(estimate, threshold, plan.scoring.comparison), said, evidence, plan)
+    return _decided(verdict, outcome, said, evidence, plan)
+
+
+def _place(interval: Interval | None, threshold: Fraction) -> str:
+    """Where the interval lies, in words."""
+    if interval is None or interval.low is None or interval.high is None:
+        return "too little was judged for an interval"
+    if interval.low >= threshold:
+        return "the interval lies above it"
+    return "the interval lies below it" if interval.high < threshold else "the interval holds it"
 
 
 def _measured(claim: str, estimate: Number | None, interval: Interval | None, threshold: Fraction) -> Verdict:

@@ -1,0 +1,36 @@
+"""Contrasts of recalls over whole entries drawn again, as the plan orders it."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+
+
+def contrast(
+    hits: npt.NDArray[np.int64],
+    judged: npt.NDArray[np.int64],
+    weights: Sequence[Fraction | int],
+    tails: Tails,
+    plan: ExtractionPlan,
+) -> Bootstrap:
+    """The weighted sum of the columns' recalls with its interval; one row of `hits` and `judged` is an entry.
+
+    Raises: TooFewClusters, RatioUndefined, ThinResamples: see `ratio_contrast`.
+    """
+    rule = plan.bootstrap
+    return ratio_contrast(
+        hits,
+        judged,
+        weights,
+        level=rule.level if tails == "two" else rule.one_sided_level,
+        tails=tails,
+        resamples=rule.resamples,
+        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+        ranks=rule.ranks,
+        rng=np.random.default_rng(plan.seed),
+    )
