@@ -1,5 +1,6 @@
 """A study's job in this process, in the history that the UI shows."""
 
+import fcntl
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from dagster._core.instance.ref import InstanceRef
 from assets.build import build_defs
 from assets.resources import PROJECT, home_folder
 from eval_pipeline.bundled import bundled
-from eval_pipeline.errors import Interrupted
+from eval_pipeline.errors import Interrupted, OutputRefused
 from eval_pipeline.evidence import write_atomically
 
 WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
@@ -30,8 +31,12 @@ class StudyRun:
 
 def dagster_home() -> Path:
     """DAGSTER_HOME if it is set, or else a folder under the home, with the house's own instance configuration in it."""
-    if os.environ.get("DAGSTER_HOME"):
-        return Path(os.environ["DAGSTER_HOME"])
+    if own := os.environ.get("DAGSTER_HOME"):
+        if not (Path(own).is_absolute() and Path(own).is_dir()):
+            raise OutputRefused(
+                f"DAGSTER_HOME is {own!r}, expected the absolute path of a folder; make it, or unset it"
+            )
+        return Path(own)
     home = home_folder() / "dagster"
     copy, configuration = home / "dagster.yaml", _configuration().read_bytes()
     if not copy.exists() or copy.read_bytes() != configuration:
@@ -44,10 +49,20 @@ def _configuration() -> Path:
     return in_clone if in_clone.exists() else bundled("dagster.yaml")
 
 
+def _instance(home: Path) -> DagsterInstance:
+    """The instance with its tables made; of several processes that come to a new home at once, one makes them."""
+    with (home / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home)))
+        instance.get_runs_count()
+        instance.event_log_storage.get_maximum_record_id()
+        return instance
+
+
 def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
     """Runs the job of a study with these inputs; whatever an asset refuses is raised as it was raised there."""
-    home = dagster_home()
-    instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home)))
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+    instance = _instance(dagster_home())
     job = build_defs().resolve_job_def(study)
     with instance:
         try:

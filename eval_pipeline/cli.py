@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from assets.resources import Home, home_folder
 from assets.run import WORKSPACE, dagster_home, run_study
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of, without_password
@@ -26,6 +28,7 @@ from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 TABLE_WIDTH = 110  # of a table that goes to a file or a pipe
+VERDICT, PREVIOUS = "verdict.json", "verdict.previous.json"
 BROKEN, FAILED, SKIPPED = 1, 2, 3
 _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 _BROKEN_INPUT = frozenset(
@@ -43,8 +46,18 @@ run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to it
 app.add_typer(run, name="run")
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eval-pipeline {version('eval-pipeline')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _house() -> None:
+def _house(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Evaluations of LLM extraction and of LLM judges, whose verdicts can be defended."""
 
 
@@ -58,7 +71,7 @@ def extraction(
     ] = None,
     judge: Annotated[str, typer.Option(help="lexical, labels:FILE, replay:JOURNAL or chat.")] = "lexical",
     plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+    out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
     persist_code: Annotated[
         Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
     ] = None,
@@ -68,6 +81,7 @@ def extraction(
     Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
     skipped.
     """
+    folder = _set_aside(out)
     for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
         if path is not None and not path.is_file():
             raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
@@ -76,13 +90,14 @@ def extraction(
         "propositions": _absolute(propositions),
         "judge": _with_absolute_file(judge),
         "plan": _absolute(plan),
-        "out": _absolute(out),
+        "out": folder,
         "persist_code": _absolute(persist_code),
     }
     with _progress_shown():
         done = run_study("extraction", inputs)
     _refuse_broken_input(done.document)
     _print_verdict(done.document, done.out)
+    (done.out / PREVIOUS).unlink(missing_ok=True)
     status = _exit_status(done.document)
     typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
     sys.exit(status)
@@ -149,6 +164,16 @@ def _complain(sentence: str) -> None:
     sys.exit(BROKEN)
 
 
+def _set_aside(out: str | None) -> str:
+    """The folder of the findings; a verdict that stands in it is renamed, so that none is read of a run that broke."""
+    if out is not None and (not out.strip() or (Path(out).exists() and not Path(out).is_dir())):
+        raise Refused(f"--out {out!r} is not a folder; name one, it is made if it is not there")
+    folder = Path(out).resolve() if out else Home(path=str(home_folder())).out("extraction")
+    if (folder / VERDICT).exists():
+        (folder / VERDICT).replace(folder / PREVIOUS)
+    return str(folder)
+
+
 def _absolute(path: Path | None) -> str:
     return str(path.resolve()) if path else ""
 
@@ -189,7 +214,7 @@ def _print_verdict(document: dict[str, Any], out: Path) -> None:
         "interval",
         "bar",
         "reason",
-        title=Text(f"{document['study']} ({document['plan']})"),
+        title=Text(f"{document['study']}, plan {document['plan']} under seal {document['hashes']['plan'][:12]}"),
     )
     for claim in document["claims"]:
         outcome = Outcome(claim["outcome"])

@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -155,8 +157,10 @@ def test_a_run_writes_these_five_files_and_no_other(sample_run: SampleRun) -> No
     assert {path.name for path in sample_run.out.iterdir()} == FILES
 
 
-def test_the_last_line_names_the_report_and_each_claim_is_printed_with_its_reason(sample_run: SampleRun) -> None:
-    assert sample_run.said.out.splitlines()[-1] == f"report: {sample_run.out / 'report.html'}"
+def test_the_last_lines_name_the_report_and_the_status_and_each_claim_its_reason(sample_run: SampleRun) -> None:
+    report, status = sample_run.said.out.splitlines()[-2:]
+    assert report == f"report: {sample_run.out / 'report.html'}"
+    assert status == "exit status 2: a claim fails"
     for claim in verdict(sample_run.out)["claims"]:
         assert f"{claim['claim']}: {claim['detail']}" in sample_run.said.out.splitlines()
 
@@ -444,7 +448,8 @@ BAD: dict[str, tuple[Callable[[Path], list[str | Path]], str]] = {
         lambda f: ["--corpus", broken_corpus(f)],
         "line 1, field 'content': found 3, expected",
     ),
-    "out folder that is a file": (lambda f: ["--out", text_file(f, "")], "cannot be written"),
+    "out folder that is a file": (lambda f: ["--out", text_file(f, "")], "is not a folder"),
+    "out folder without a name": (lambda f: ["--out", ""], "--out '' is not a folder"),
 }
 
 
@@ -622,3 +627,54 @@ def test_a_dump_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     said = call("restore", tmp_path / "none.dump", "--into", "postgresql://me@127.0.0.1/corpus")
     assert (said.status, len(said.err.splitlines())) == (1, 1)
     assert "none.dump" in said.err
+
+
+@pytest.mark.parametrize(
+    "broken", [["--judge", "nope"], ["--plan", "missing.toml"], ["--propositions", "missing.jsonl"]], ids=lambda a: a[0]
+)
+def test_no_verdict_of_an_earlier_run_stands_where_a_run_broke(small: Path, tmp_path: Path, broken: list[str]) -> None:
+    out = tmp_path / "out"
+    given = ["--corpus", small, "--plan", small / "plan.toml", "--out", out]
+    assert run(*given).status == 0
+    before = (out / "verdict.json").read_bytes()
+    assert run(*given, *broken).status == 1
+    assert not (out / "verdict.json").exists()
+    assert (out / "verdict.previous.json").read_bytes() == before
+    assert run(*given).status == 0
+    assert (out / "verdict.json").read_bytes() == before
+    assert {path.name for path in out.iterdir()} == FILES
+
+
+def test_several_runs_that_come_to_a_new_home_at_once_all_end_with_the_same_verdict(
+    small: Path, tmp_path: Path
+) -> None:
+    def start(number: int) -> Said:
+        given = ["--corpus", small, "--plan", small / "plan.toml", "--out", tmp_path / f"out{number}"]
+        return process("run", "extraction", *given, home=tmp_path / "home", cwd=tmp_path)
+
+    with ThreadPoolExecutor(3) as pool:
+        said = list(pool.map(start, range(3)))
+    assert [run.status for run in said] == [0, 0, 0], [run.err for run in said]
+    assert len({(tmp_path / f"out{number}" / "verdict.json").read_bytes() for number in range(3)}) == 1
+
+
+@pytest.mark.parametrize("folder", ["relative", "/nowhere/at/all"])
+def test_a_dagster_home_that_is_no_folder_is_one_line(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", folder)
+    said = run("--corpus", small, "--out", tmp_path / "out")
+    assert (said.status, said.err.count("\n")) == (1, 1)
+    assert f"DAGSTER_HOME is '{folder}'" in said.err
+
+
+def test_a_malformed_fixture_is_broken_input_also_over_an_empty_corpus(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    fixture = text_file(tmp_path, '{"entry_id": "e", "quartile": 9, "proposition": "P."}\n')
+    said = run("--corpus", tmp_path / "corpus", "--propositions", fixture, "--out", tmp_path / "out")
+    assert said.status == 1
+    assert "line 1, field 'quartile': found 9, expected 1, 2, 3 or 4" in said.err
+
+
+def test_the_version_is_printed() -> None:
+    assert call("--version").out == f"eval-pipeline {version('eval-pipeline')}\n"

@@ -22,6 +22,7 @@ FILE = Path(__file__).resolve().parents[1] / "data" / "plans" / "extraction.toml
 VALUES = tomllib.loads(FILE.read_text(encoding="utf-8"), parse_float=Decimal)
 PLAN = read_plan(FILE, ExtractionPlan)
 OTHER_CHOICE = {
+    "judging.prompt": "nli-compat",
     "design.entries_missing_at_most": "1/11",
     "design.dense.share": "1/3",
     "design.dense.counted_on": "fixture",

@@ -20,6 +20,7 @@ from eval_pipeline.records import Answer, NoLabel, Question
 
 ATTEMPTS = 6
 ATTEMPT_TIMEOUT_S = 120.0
+PROBE_ATTEMPTS = 4
 PROBE_TIMEOUT_S = 60.0
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
@@ -82,13 +83,18 @@ class ChatJudge:
         self._prompt = prompt
         self._jitter = random.Random()  # noqa: S311  # spreads the retries of all processes; no result depends on it
         self._client: httpx.AsyncClient | None = None
+        self._last_fault = ""
         try:
             url = httpx.URL(endpoint.base_url)
         except httpx.InvalidURL as error:
             raise JudgeUnknown(
                 f"the judge's base URL {endpoint.base_url!r} is not a URL ({error}); correct it"
             ) from None
-        if url.query:
+        if url.scheme not in ("http", "https") or not url.host:
+            raise JudgeUnknown(f"the judge's base URL {endpoint.base_url!r} is no http URL; write http://host:port/v1")
+        if url.userinfo and endpoint.api_key:
+            raise JudgeUnknown("the judge has a user in its base URL and an API key; give one of the two")
+        if url.query or url.fragment:
             raise JudgeUnknown("the judge's base URL has a query, where a key may stand; give the key as the API key")
         self._shown_url = str(url.copy_with(userinfo=b"")).rstrip("/")
 
@@ -111,9 +117,12 @@ class ChatJudge:
 
     async def probe(self) -> None:
         """One small question; any answer that can be read as a completion will do."""
-        answer = await self._ask(_PROBE, attempts=2, timeout_s=PROBE_TIMEOUT_S)
+        answer = await self._ask(_PROBE, attempts=PROBE_ATTEMPTS, timeout_s=PROBE_TIMEOUT_S)
         if answer.no_label in (NoLabel.FAILED, NoLabel.TIMED_OUT):
-            raise JudgeDown(f"the judge at {self._shown_url} does not answer; start it, or correct the base URL")
+            raise JudgeDown(
+                f"the judge at {self._shown_url} gave no answer to a probe (last: {self._last_fault}); start it, or"
+                " correct the base URL"
+            )
 
     async def answer(self, question: Question) -> Answer:
         """The model's words, or why there are none after the last attempt."""
@@ -137,10 +146,13 @@ class ChatJudge:
                     return self._read(response, attempt, time.monotonic() - started)
                 self._stop_without_quota(response)
                 last, wait_s = NoLabel.FAILED, _retry_after_s(response)
+                self._last_fault = f"HTTP {response.status_code}"
             except TimeoutError:
-                last = NoLabel.TIMED_OUT
-            except (_UnreadableBody, httpx.RequestError, aiohttp.ClientError):
-                last = NoLabel.FAILED
+                last, self._last_fault = NoLabel.TIMED_OUT, f"nothing within {timeout_s:g} s"
+            except _UnreadableBody:
+                last, self._last_fault = NoLabel.FAILED, "a success without a completion in it"
+            except (httpx.RequestError, aiohttp.ClientError):
+                last, self._last_fault = NoLabel.FAILED, "no connection, or one that broke"
             if attempt < attempts:
                 backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1)) * self._jitter.random()
                 # What was asked for, and then some: those who were sent away together must not come back together.

@@ -63,7 +63,7 @@ _LABELS: Mapping[str, Label] = {
 }
 _LABELS_RUN_TOGETHER: Mapping[str, Label] = {**_LABELS, "NOTSUPPORTED": Label.NOT_SUPPORTED}
 
-_PROMPTS = {
+PROMPTS: Mapping[str, Prompt] = {
     prompt.id: prompt
     for prompt in (Prompt("nli-v1", _SYSTEM, read_one_word), Prompt("nli-compat", _SYSTEM, read_without_spaces))
 }
@@ -74,6 +74,6 @@ def prompt_named(prompt_id: str) -> Prompt:
 
     Raises: PlanRefused: there is none.
     """
-    if prompt_id not in _PROMPTS:
-        raise PlanRefused(f"field 'prompt': found {prompt_id!r}, expected one of {', '.join(sorted(_PROMPTS))}")
-    return _PROMPTS[prompt_id]
+    if prompt_id not in PROMPTS:
+        raise PlanRefused(f"field 'prompt': found {prompt_id!r}, expected one of {', '.join(sorted(PROMPTS))}")
+    return PROMPTS[prompt_id]

@@ -121,7 +121,7 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line}
+    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line, "shortened": _shortened}
     return environment.get_template(template).render(
         document=report.document,
         withheld=[claim["reason"] if claim["estimate"] is None else None for claim in report.document["claims"]],
@@ -138,7 +138,7 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
 
 def _share(value: float | None, reason: str | None = None) -> str:
     """A number, or why there is none: the reason for which its claim is withheld, or that too little was judged."""
-    return _no_number(reason) if value is None else f"{value:.3f}"
+    return _no_number(reason) if value is None else f"{value:.4f}"
 
 
 def _no_number(reason: str | None) -> str:
@@ -150,13 +150,18 @@ def _ends(interval: Sequence[float | None] | None, reason: str | None = None) ->
         return _no_number(reason)
     low, high = interval
     if low is None:
-        return f"≤ {high:.3f}"
-    return f"{low:.3f} to {high:.3f}"
+        return f"≤ {high:.4f}"
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _shortened(text: str, longest: int = 2000) -> str:
+    """A text as the page shows it: all of it, or its beginning and how long it is."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 def _one_line(text: str) -> str:
     """A text as a cell of a Markdown table holds it: no line break, and nothing in it that Markdown would act on."""
-    folded = " ".join(text.split()).replace("\\", "\\\\")
+    folded = " ".join(_shortened(text).split()).replace("\\", "\\\\")
     for mark in "|`*_[]<>#!~&":
         folded = folded.replace(mark, f"\\{mark}")
     return folded

@@ -69,8 +69,8 @@ def dots(values: Sequence[Dot], *, bar: float, bar_label: str, palette: Palette)
         axes = figure.add_subplot()
         for place, dot in enumerate(values):
             if dot.interval:
-                axes.plot(dot.interval, (place, place), color=palette.accent, linewidth=2, solid_capstyle="butt")
-            axes.plot([dot.value], [place], "o", color=palette.accent, markersize=7)
+                axes.plot(dot.interval, (place, place), color=palette.accent, linewidth=2, clip_on=False)
+            axes.plot([dot.value], [place], "o", color=palette.accent, markersize=7, clip_on=False)
         axes.set_yticks(range(len(values)), [dot.label for dot in values])
         axes.set_ylim(len(values) - 0.5, -0.5)
         axes.set_xlim(0, 1)
@@ -88,7 +88,7 @@ def histogram(
         widths = [right - left for left, right in pairwise(edges)]
         axes.bar(edges[:-1], counts, widths, align="edge", color=palette.faint, edgecolor="none")
         axes.axvline(bound, color=palette.accent, linewidth=2)
-        axes.annotate(f"bound {bound:.3f}", (bound, 1), xycoords=("data", "axes fraction"), xytext=(4, -10),
+        axes.annotate(f"bound {bound:.4f}", (bound, 1), xycoords=("data", "axes fraction"), xytext=(4, -10),
                       textcoords="offset points", color=palette.accent)  # fmt: skip
         axes.set_yticks([])
         axes.set_xlabel("recall in quartile 1 less recall in quartile 4, resampled")

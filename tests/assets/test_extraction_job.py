@@ -108,10 +108,9 @@ def test_an_edited_plan_withholds_every_number_of_a_verdict_made_alone(new_bench
     """One threshold of the stored plan is changed between the run and the verdict that is made again."""
     bench = new_bench()
     bench.run({"corpus": str(corpus)})
-    stored = bench.evidence("sealed_plan")
-    plan = json.loads(stored.read_text())
+    plan = json.loads(bench.evidence("sealed_plan").read_text())
     plan["values"]["claims"]["recall_at_least"] = "1/2"
-    stored.write_text(json.dumps(plan))
+    bench.forge("sealed_plan", json.dumps(plan).encode())
     verdict = bench.run({"corpus": str(corpus)}, only="extraction_verdict")
     assert [(claim["outcome"], claim["reason"]) for claim in claims(verdict)] == [("skip", "seal_broken")] * 3
     assert [[claim[number] for number in NUMBERS] for claim in claims(verdict)] == [[None] * 5] * 3

@@ -113,8 +113,17 @@ def test_a_whole_run_leaves_no_pickle_and_no_half_file(
 ) -> None:
     bench.run({"corpus": str(small_corpus(tmp_path / "corpus"))})
     files = [path for path in (bench.home / "evidence").rglob("*") if path.is_file()]
-    assert len({path.parent.name for path in files if path.name == "latest"}) == 11
+    assert len({path.parent.name for path in files if path.name == "latest"}) == 12
     pickled = [path for path in files if path.read_bytes()[:1] == b"\x80" or path.suffix in (".pkl", ".pickle")]
     assert pickled == []
     assert list(bench.home.rglob(".*")) == []
     assert {path.suffix for path in files} == {".parquet", ".json", ""}
+
+
+def test_evidence_that_was_edited_in_its_place_is_refused(tmp_path: Path) -> None:
+    materialize(tmp_path, 3, [answer])
+    (path,) = stored(tmp_path, "answer")
+    path.write_bytes(path.read_bytes().replace(b"3", b"4"))
+    with pytest.raises(dg.Failure) as failure:
+        materialize(tmp_path, 0, [answer, doubled], only="doubled")
+    assert "is not what was written; materialize the asset again" in str(failure.value.description)

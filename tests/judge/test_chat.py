@@ -2,6 +2,7 @@ import asyncio
 import dataclasses
 import gzip
 import json
+import random
 import socket
 import time
 from email.utils import formatdate
@@ -144,6 +145,8 @@ def test_latency_counts_all_attempts(server, reply, completion, answer_of):
 
 def test_the_waits_grow_and_are_random(server, reply, answer_of, quick):
     """The wait before attempt k + 1 is at most FIRST_WAIT_S * 2 ** (k - 1), less a share that is left to chance."""
+    seeded = random.Random(0)
+    quick.setattr(chat.random, "Random", lambda: seeded)
     quick.setattr(chat, "FIRST_WAIT_S", 0.02)
     quick.setattr(chat, "ATTEMPTS", 6)
     server.in_turn(reply(500))
@@ -337,9 +340,11 @@ def test_a_judge_that_stumbles_once_is_up(server, reply, completion, chat_at):
 )
 def test_a_judge_that_gives_no_completion_is_down(server, reply, chat_at, fault):
     server.in_turn(reply(**fault))
-    with pytest.raises(JudgeDown, match=f"{server.url} does not answer; start it, or correct the base URL"):
+    with pytest.raises(
+        JudgeDown, match=f"{server.url} gave no answer to a probe .*; start it, or correct the base URL"
+    ):
         probe(chat_at(server.url))
-    assert len(server.requests) == 2
+    assert len(server.requests) == chat.PROBE_ATTEMPTS
 
 
 def test_a_judge_that_refuses_the_key_is_down_with_that_sentence(server, problem, chat_at):

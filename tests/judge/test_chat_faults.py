@@ -102,7 +102,9 @@ def test_faults_that_pass_change_no_label(judge_all, truth, many):
     judgments, stats, _ = judge_all(faults=TRANSPORT, fault_attempts=2)
     assert [judgment.label for judgment in judgments] == truth
     assert set(TRANSPORT) - {"timeout"} <= set(stats["answered"])
-    assert stats["requests"] == sum(judgment.answer.attempts for judgment in judgments) > 1.2 * len(many)
+    attempts = sum(judgment.answer.attempts for judgment in judgments)
+    assert attempts - stats["answered"].get("timeout", 0) <= stats["requests"] <= attempts  # one may end on the way
+    assert stats["requests"] > 1.2 * len(many)
     assert stats["max_inflight"] <= IN_FLIGHT + stats["answered"].get("client_gone", 0)
 
 

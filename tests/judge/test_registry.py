@@ -105,3 +105,25 @@ def test_credentials_within_a_base_url_are_no_part_of_the_judge():
     plain = named("chat", SOMEWHERE).identity["base_url"]
     with_user = Endpoint("http://me:secret@127.0.0.1:9/v1", "m", "", "r1", 8, 4)
     assert named("chat", with_user).identity["base_url"] == plain
+
+
+@pytest.mark.parametrize(
+    ("base_url", "api_key", "said"),
+    [
+        ("ftp://127.0.0.1/v1", "", "is no http URL"),
+        ("localhost:8080", "", "is no http URL"),
+        ("http:///v1", "", "is no http URL"),
+        ("http://127.0.0.1:no/v1", "", "is not a URL"),
+        ("http://127.0.0.1/v1?key=QUERYKEY", "", "has a query"),
+        ("http://u:p@127.0.0.1/v1", "sk-k", "give one of the two"),
+    ],
+)
+def test_a_base_url_that_cannot_be_one_is_refused_before_anything_is_asked(base_url, api_key, said):
+    with pytest.raises(JudgeUnknown, match=said) as refused:
+        named("chat", Endpoint(base_url, "m", api_key, "", 8, 4))
+    assert "QUERYKEY" not in str(refused.value)
+
+
+def test_a_slash_at_the_end_of_a_base_url_makes_no_other_judge():
+    with_slash = Endpoint("http://127.0.0.1:9/v1/", "m", "sk-secret", "r1", 8, 4)
+    assert named("chat", with_slash).identity == named("chat", SOMEWHERE).identity

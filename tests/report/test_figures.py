@@ -32,12 +32,12 @@ def test_the_bars_of_a_histogram_have_the_counts_that_were_given() -> None:
     bars = [(round(bar.get_x(), 6), round(bar.get_width(), 6), bar.get_height()) for bar in axes.patches]
     assert bars == [(0.0, 0.1, 4), (0.1, 0.2, 6)]
     assert [line.get_xdata()[0] for line in axes.lines] == [0.25, 0.1]
-    assert {text.get_text() for text in axes.texts} == {"bound 0.250", "bar 0.1"}
+    assert {text.get_text() for text in axes.texts} == {"bound 0.2500", "bar 0.1"}
 
 
 def test_a_histogram_of_one_value_can_be_drawn() -> None:
     figure = histogram([-0.5, 0.5], [1000], bar=0.1, bar_label="bar 0.1", bound=0.0, palette=PAGE)
-    assert "bound 0.000" in as_svg(figure, label="a")
+    assert "bound 0.0000" in as_svg(figure, label="a")
 
 
 def test_the_svg_takes_the_colours_of_the_page_and_keeps_no_stand_in() -> None:

@@ -155,6 +155,7 @@ def _uniformity(found: UniformityFindings, *, stated: bool) -> dict[str, Any]:
     return {
         "first_less_last": _contrast(found.two_sided) if stated else None,
         "upper_bound": _number(found.bound.interval.high) if found.bound and stated else None,
+        "worst_bound": _number(found.worst_bound) if stated else None,
         "slope_per_quartile": _contrast(found.slope) if stated else None,
         "rows": found.rows,
         "resamples": found.resamples,
@@ -176,6 +177,7 @@ def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
         "supported": found.supported,
         "undecided": found.undecided,
         "interval": _ends(found.interval) if stated else None,
+        "worst_case": _ends(found.worst_case),
         "p_value": _number(found.p_value) if stated else None,
         "reading": found.reading.value if found.reading and stated else None,
     }

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 import pyarrow as pa
 
@@ -35,7 +36,8 @@ class Invention:
 class GuardFindings:
     """Precision over the drawn spans, with the exact lower bound; `facts` is None where the corpus was not read.
 
-    `p_value` is the chance of so few supported signals if precision were exactly at the bar.
+    `worst_case` holds the precision if every undecided span were no support, and if each were. `p_value` is the chance
+    of so few supported signals if precision were exactly at the bar.
     """
 
     facts: SpanFacts | None
@@ -45,6 +47,7 @@ class GuardFindings:
     supported: int
     undecided: int
     interval: Interval | None
+    worst_case: Interval | None
     p_value: float | None
     reading: Reading | None
     inventions: tuple[Invention, ...]
@@ -68,6 +71,7 @@ def guard_findings(
         supported=supported,
         undecided=len(frame.spans) - len(labels),
         interval=interval,
+        worst_case=_worst_case(supported, len(labels), len(frame.spans)),
         p_value=p_value,
         reading=_reading(interval, p_value, level, bar),
         inventions=tuple(
@@ -79,6 +83,12 @@ def guard_findings(
 
 
 _COLUMNS = ["kind", "label", "signal_id", "entry_id", "hypothesis", "premise"]
+
+
+def _worst_case(supported: int, judged: int, drawn: int) -> Interval | None:
+    if not drawn:
+        return None
+    return Interval(Fraction(supported, drawn), Fraction(supported + drawn - judged, drawn), level=1.0)
 
 
 def _reading(interval: Interval | None, p_value: float | None, level: float, bar: float) -> Reading | None:

@@ -23,7 +23,10 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class EntryLosses:
-    """The losses of one entry, in the order of the frame; `content` is None where the corpus lacks the entry."""
+    """What one entry lost, in the order of the frame, and what of it stayed undecided.
+
+    `content` is None where the corpus lacks the entry.
+    """
 
     entry_id: str
     workspace: str | None
@@ -32,6 +35,11 @@ class EntryLosses:
     propositions: int
     content: str | None
     losses: tuple[Loss, ...]
+
+    @property
+    def missed(self) -> int:
+        """How many propositions were missed."""
+        return sum(loss.fate is Fate.MISSED for loss in self.losses)
 
 
 def losses_by_entry(fates: pa.Table, snapshot: Snapshot) -> tuple[EntryLosses, ...]:
@@ -55,7 +63,7 @@ def losses_by_entry(fates: pa.Table, snapshot: Snapshot) -> tuple[EntryLosses, .
                     losses=tuple(_loss(row["quartile"], row["proposition"], row, snapshot) for row in lost),
                 )
             )
-    return tuple(sorted(entries, key=lambda entry: (-len(entry.losses), entry.entry_id)))
+    return tuple(sorted(entries, key=lambda entry: (-entry.missed, -len(entry.losses), entry.entry_id)))
 
 
 def _loss(quartile: int, proposition: str, row: dict[str, object], snapshot: Snapshot) -> Loss:

@@ -64,6 +64,8 @@ def recall_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None
         )
     if len(frame.absent_entries) > plan.design.entries_missing_at_most * len(frame.entries):
         return Obstacle(Outcome.FAIL, Refusal(Reason.FIXTURE_DRIFT, _drift(frame, plan)), advisory=False)
+    if frame.is_cut and not frame.judged_units:
+        return _skip(Reason.UNDERPOWERED, _cut(frame))
     return _untrustworthy(evidence, plan) or _underpowered(evidence, plan)
 
 
@@ -92,10 +94,10 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
         failed, all_of_them, what = pooled.undecided, pooled.judged + pooled.undecided, "propositions"
     if pooled.judged and failed <= rule.at_most * all_of_them:
         return None
-    why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "no answer"
+    why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "none came"
     detail = (
-        f"{failed} of {all_of_them} {what} gave no label ({why}), and the plan allows {rule.at_most} of them;"
-        f" recall may lie anywhere {worst_case(evidence)}; mend the judge and run again, what was judged is kept"
+        f"{failed} of {all_of_them} {what} gave no label (of the answers: {why}), and the plan allows {rule.at_most} of"
+        f" them; recall may lie anywhere {worst_case(evidence)}; mend the judge, or label the rest, and run again"
     )
     outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
@@ -168,6 +170,8 @@ def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     found, facts, fixture = evidence.guard, evidence.guard.facts, evidence.fixture.refusal
     if evidence.snapshot.refusal:
         return Obstacle(Outcome.SKIP, evidence.snapshot.refusal, advisory=False)
+    if not evidence.snapshot.signals:
+        return _skip(Reason.CORPUS_EMPTY, "the corpus holds no signal; restore it, or run the extraction first")
     if facts is None or facts.spans == 0:
         return _skip(
             Reason.SPAN_PENDING,

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from eval_pipeline.gates import Comparison
+from eval_pipeline.judge.prompt import PROMPTS
 from eval_pipeline.plan import Count, CountFromZero, Exact, Level, Plan, Section, Share
 from eval_pipeline.stats.bootstrap import Ranks
 
@@ -13,6 +14,12 @@ def _cap(value: object) -> object:
     if value == "all" or (type(value) is int and value >= 1):
         return value
     raise ValueError('"all", or a whole number of 1 or more')
+
+
+def _known_prompt(prompt_id: str) -> str:
+    if prompt_id not in PROMPTS:
+        raise ValueError(f"one of {', '.join(sorted(PROMPTS))}")
+    return prompt_id
 
 
 AtMost = Annotated[Literal["all"] | int, BeforeValidator(_cap)]
@@ -48,7 +55,7 @@ class Design(Section):
 class BootstrapRule(Section):
     """How the entries are drawn again, and which of the sorted draws bound an interval."""
 
-    resamples: Count
+    resamples: Annotated[int, Field(ge=100, le=1_000_000)]
     level: Level
     one_sided_level: Level
     valid_at_least: Share
@@ -58,7 +65,7 @@ class BootstrapRule(Section):
 class Judging(Section):
     """How a proposition is judged, and what an answer that cannot be read means."""
 
-    prompt: str
+    prompt: Annotated[str, AfterValidator(_known_prompt)]
     signal_order: Literal["similarity", "key"]
     signals_at_most: AtMost
     unreadable_screen: Literal["ask_signals", "undecided"]

@@ -1,6 +1,6 @@
 """Positional uniformity: is recall lower at the end of the notes than at the beginning, and by how much at most?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,11 +38,14 @@ class Histogram:
 class UniformityFindings:
     """Recall in quartile 1 less recall in quartile 4, or why it cannot be bounded.
 
+    `worst_bound` is the bound if everything undecided in quartile 1 were recovered and in quartile 4 missed.
+
     `bound` holds the one-sided upper bound, which decides; `two_sided` and `slope` (the change of recall from one
     quartile to the next, by least squares over all four) stand beside it.
     """
 
     bound: Estimate | None
+    worst_bound: Fraction | None
     two_sided: Estimate | None
     slope: Estimate | None
     rows: int
@@ -63,10 +66,11 @@ def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> Uniformity
         reason = Reason.UNDERPOWERED if isinstance(refusal, TooFewClusters) else Reason.THIN_QUARTILES
         valid = refusal.valid if isinstance(refusal, ThinResamples) else None
         return UniformityFindings(
-            None, None, None, rows, resamples, valid, False, None, Refusal(reason, _in_words(refusal))
+            None, None, None, None, rows, resamples, valid, False, None, Refusal(reason, _in_words(refusal))
         )
     return UniformityFindings(
         bound=Estimate(bound.estimate, bound.interval),
+        worst_bound=_worst_bound(counts, plan),
         two_sided=_estimate(counts, _FIRST_LESS_LAST, plan),
         slope=_estimate(counts, _SLOPE, plan),
         rows=rows,
@@ -88,6 +92,13 @@ def _estimate(counts: Counts, weights: tuple[Fraction | int, ...], plan: Extract
     except (RatioUndefined, ThinResamples):
         return None
     return Estimate(drawn.estimate, drawn.interval)
+
+
+def _worst_bound(counts: Counts, plan: ExtractionPlan) -> Fraction | None:
+    recovered = counts.undecided * np.array([1, 0, 0, 0])
+    worst = replace(counts, hits=counts.hits + recovered, judged=counts.judged + counts.undecided)
+    high = _bootstrap(worst, _FIRST_LESS_LAST, "upper", plan).interval.high
+    return None if high is None else Fraction(high)
 
 
 def _in_words(refusal: Refused) -> str:

@@ -51,12 +51,11 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         said += ", which has no width, since all resamples agree, and says less than it seems"
     if pooled.undecided:
         said += f"; {pooled.undecided} undecided ones leave recall anywhere {worst_case(evidence)}"
-    verdict = _decided(verdict, outcome, said, evidence, plan)
     worst = evidence.recall.worst_case
-    counted = plan.errors.counted_in == "propositions"
-    if counted and verdict.outcome is Outcome.PASS and worst and worst.low is not None and worst.low < threshold:
-        return replace(verdict, outcome=Outcome.WARN, reason=Reason.UNDECIDED)
-    return verdict
+    assert worst is not None
+    assert worst.low is not None
+    firm = at_least(worst.low, threshold, plan.scoring.comparison)
+    return _decided(verdict, outcome, firm, said, evidence, plan)
 
 
 def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
@@ -78,7 +77,11 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     )
     if found.degenerate:
         said += "; all resamples agree, so the bound has no width and says less than it seems"
-    return _decided(verdict, at_most(bound, threshold, plan.scoring.comparison), said, evidence, plan)
+    assert found.worst_bound is not None
+    if found.worst_bound > bound:
+        said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
+    outcome, firm = (at_most(value, threshold, plan.scoring.comparison) for value in (bound, found.worst_bound))
+    return _decided(verdict, outcome, firm, said, evidence, plan)
 
 
 def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
@@ -97,12 +100,19 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         f"{found.supported} of {found.judged} signals that record a span follow from it, {where} the bar of"
         f" {float(threshold):.2f}: {found.reading.value} (so few would come with p = {found.p_value:.3f} at the bar)"
     )
+    assert found.worst_case is not None
+    assert found.worst_case.low is not None
+    assert found.worst_case.high is not None
+    if found.undecided:
+        low, high = float(found.worst_case.low), float(found.worst_case.high)
+        said += f"; {found.undecided} undecided ones leave precision anywhere from {low:.4f} to {high:.4f}"
     if found.facts and found.facts.look_one_based:
         said += (
             f"; the offsets look counted from 1: {found.facts.cut_words} spans cut a word, and"
             f" {found.facts.cut_words_one_lower} would one character earlier"
         )
-    return _decided(verdict, outcome, said, evidence, plan)
+    firm = at_least(found.worst_case.low, threshold, plan.scoring.comparison)
+    return _decided(verdict, outcome, firm, said, evidence, plan)
 
 
 def _place(interval: Interval | None, threshold: Fraction) -> str:
@@ -137,9 +147,17 @@ def _withheld(verdict: Verdict, obstacle: Obstacle, outcome: Outcome) -> Verdict
     )
 
 
-def _decided(verdict: Verdict, outcome: Outcome, said: str, evidence: Evidence, plan: ExtractionPlan) -> Verdict:
-    """The verdict at its threshold. A judge whose errors were never measured can raise an alarm, and cannot clear."""
+def _decided(
+    verdict: Verdict, outcome: Outcome, in_the_worst_case: Outcome, said: str, evidence: Evidence, plan: ExtractionPlan
+) -> Verdict:
+    """The verdict at its threshold.
+
+    A pass that what stayed undecided could turn is a warning. A judge whose errors were never measured can raise an
+    alarm, and cannot clear.
+    """
     reason = Reason.THRESHOLD_MISSED if outcome is Outcome.FAIL else None
+    if plan.errors.counted_in == "propositions" and (outcome, in_the_worst_case) == (Outcome.PASS, Outcome.FAIL):
+        outcome, reason = Outcome.WARN, Reason.UNDECIDED
     if evidence.judged.standing is Standing.ORACLE or plan.calibration.uncalibrated_pass == "pass":
         return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=False)
     if outcome is Outcome.PASS:

@@ -165,7 +165,7 @@ rows_of_a_file = st.lists(
         Proposition,
         st.text("abZ09_-", min_size=1, max_size=6),
         st.integers(1, 4),
-        st.text('xyé☃😀"\\{', min_size=1, max_size=8),
+        st.text('xyé☃😀"\\{', min_size=1, max_size=8).map(lambda text: f"x{text}"),
     ),
     min_size=1,
     max_size=12,

@@ -107,7 +107,7 @@ def test_the_frame_is_empty_where_corpus_or_fixture_cannot_be_used(counted, span
         world = replace(world, snapshot=unread(Reason.CORPUS_UNREACHABLE, "down", source="x"))
     else:
         world = replace(world, fixture=Fixture((), Refusal(Reason.FIXTURE_MALFORMED, "line 1")))
-    assert framed(world, lenient) == Frame((), (), entries_cut_signals=0, calls_at_most=0)
+    assert framed(world, lenient) == Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
 
 
 def test_without_a_fixture_the_spans_are_judged_all_the_same(spanned, world_of, lenient):

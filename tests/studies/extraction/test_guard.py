@@ -194,8 +194,12 @@ def test_one_span_in_five_may_stay_undecided_and_no_more(
     unread_ones = {f"s signal {place:04d}" for place in range(undecided)}
     judge = scripted(lambda q: NoLabel.FAILED if q.hypothesis in unread_ones else world.says(q))
     verdict = run_study(world, lenient, judge).guard
-    assert (verdict.outcome, verdict.reason) == (("pass", None) if undecided == 5 else ("skip", Reason.UNTRUSTWORTHY))
+    assert (verdict.outcome, verdict.reason) == (
+        ("warn", Reason.UNDECIDED) if undecided == 5 else ("skip", Reason.UNTRUSTWORTHY)
+    )
     assert (verdict.estimate is None) == (undecided == 6)
+    if undecided == 5:  # 20 of 25 at the least, and the bar is .95
+        assert "5 undecided ones leave precision anywhere from 0.8000 to 1.0000" in verdict.detail
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from eval_pipeline.judge.offline import read_replay
+from eval_pipeline.judge.offline import LexicalJudge, read_replay
 from eval_pipeline.records import NoLabel, Reason
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
@@ -258,3 +258,24 @@ def test_the_order_of_the_signals_changes_the_cost_and_never_the_fates(note, wor
     )
     assert by_key.fate_of == by_similarity.fate_of == truth
     assert len(by_key.judge.asked) != len(by_similarity.judge.asked)
+
+
+def test_a_replay_knows_nothing_but_its_journal_and_leaves_none(counted, world_of, lenient, tmp_path):
+    """Not even where the judge that was recorded left a fuller one: what is replayed must not depend on the machine."""
+    world = world_of([counted("a"), counted("b")])
+    frame = frame_of(world.snapshot, world.fixture, lenient)
+
+    def judged(judge, run):
+        return judge_in_journal(
+            frame, world.snapshot, judge, lenient, journals=tmp_path / "journals", run=run, progress=lambda *_: None
+        )
+
+    whole = judged(LexicalJudge(), "live")
+    (journal,) = (tmp_path / "journals").rglob("*.jsonl")
+    part = tmp_path / "part.jsonl"
+    part.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:2]))
+    replayed = judged(read_replay(part), "replayed")
+    assert [row["label"] for row in whole.rows if row["no_label"]] == []
+    assert sum(row["no_label"] is None for row in replayed.rows) == 2
+    assert {row["no_label"] for row in replayed.rows} == {None, "not_recorded"}
+    assert list((tmp_path / "journals").rglob("*.jsonl")) == [journal]

@@ -29,6 +29,7 @@ def frame_table(units):
         ),
         (),
         entries_cut_signals=0,
+        spans_over_budget=0,
         calls_at_most=0,
     ).to_table()
 

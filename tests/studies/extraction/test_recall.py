@@ -10,7 +10,7 @@ from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.recall import recall_findings
 
-NO_FRAME = Frame((), (), entries_cut_signals=0, calls_at_most=0)
+NO_FRAME = Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
 NO_JUDGMENTS = Judged((), {}, "scripted", "", refusal=None).to_table()
 
 
@@ -182,7 +182,7 @@ def test_a_95_percent_interval_holds_the_true_recall_in_95_percent_of_studies(qu
 
 def test_one_entry_has_an_estimate_and_no_interval(quartile_table, lenient):
     found = found_in(quartile_table([((1, 1, 0, 1), (1, 1, 1, 1))]), lenient)
-    assert (found.pooled.estimate, found.pooled.interval, found.degenerate) == (Fraction(3, 4), None, False)
+    assert (found.pooled.estimate, found.pooled.interval, found.pooled.degenerate) == (Fraction(3, 4), None, False)
 
 
 def test_where_nothing_was_judged_there_is_no_number_at_all(counted, world_of, lenient, run_study, scripted):
@@ -208,4 +208,4 @@ def test_a_group_judged_in_too_few_resamples_has_an_estimate_and_no_interval(qua
 @pytest.mark.parametrize(("last", "degenerate"), [((1, 1, 1, 1), True), ((1, 1, 1, 0), False)])
 def test_an_interval_without_width_is_called_degenerate(quartile_table, lenient, last, degenerate):
     rows = [((1, 1, 1, 1), (1, 1, 1, 1))] * 20 + [(last, (1, 1, 1, 1))]
-    assert found_in(quartile_table(rows), lenient).degenerate is degenerate
+    assert found_in(quartile_table(rows), lenient).pooled.degenerate is degenerate

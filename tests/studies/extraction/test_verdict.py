@@ -140,7 +140,7 @@ def test_one_proposition_in_five_may_stay_undecided_and_no_more(
     if not trusted:
         assert recall.reason is Reason.UNTRUSTWORTHY
         # Of 40 propositions 31 were recovered: recall lies from 31/40 to 1; two calls for each of the 9 timed out.
-        assert "9 of 40 propositions gave no label (18 timed_out)" in recall.detail
+        assert "9 of 40 propositions gave no label (of the answers: 18 timed_out)" in recall.detail
         assert "from 0.7750 to 1.0000" in recall.detail
 
 
@@ -152,7 +152,7 @@ def test_an_error_budget_in_calls_counts_the_calls_of_the_guard_too(
     judge = scripted(lambda question: "?" if question.hypothesis.startswith("s signal") else world.says(question))
     study = run_study(world, amended(lenient, errors={"counted_in": "calls"}), judge)
     assert study.recall.reason is Reason.UNTRUSTWORTHY
-    assert "3 of 11 calls gave no label (3 unparsable)" in study.recall.detail
+    assert "3 of 11 calls gave no label (of the answers: 3 unparsable)" in study.recall.detail
     assert run_study(world, lenient, judge).recall.reason is Reason.THRESHOLD_MISSED
 
 
@@ -244,11 +244,16 @@ def test_a_bound_without_width_says_so(sound):
 
 
 @pytest.mark.parametrize(
-    ("low", "said"),
-    [(Fraction(81, 100), "the interval lies above it"), (Fraction(79, 100), "does not lie above it")],
+    ("interval", "said"),
+    [
+        (Interval(Fraction(81, 100), Fraction(1), 0.95), "the interval lies above it"),
+        (Interval(Fraction(79, 100), Fraction(1), 0.95), "the interval holds it"),
+        (Interval(Fraction(1, 2), Fraction(79, 100), 0.95), "the interval lies below it"),
+        (None, "too little was judged for an interval"),
+    ],
 )
-def test_a_pass_says_whether_the_interval_lies_above_the_bar(sound, lenient, low, said):
-    pooled = replace(sound.evidence.recall.pooled, interval=Interval(low, 1, 0.95))
+def test_a_verdict_says_where_the_interval_lies(sound, lenient, interval, said):
+    pooled = replace(sound.evidence.recall.pooled, interval=interval)
     recall, _ = decided(replace(sound.evidence, recall=replace(sound.evidence.recall, pooled=pooled)), lenient)
     assert recall.outcome == "pass"
     assert said in recall.detail
@@ -397,3 +402,57 @@ def test_a_broken_seal_withholds_every_number_and_every_threshold():
         assert (claim.outcome, claim.reason, claim.advisory) == ("skip", Reason.SEAL_BROKEN, False)
         assert (claim.estimate, claim.numerator, claim.denominator, claim.interval, claim.threshold) == (None,) * 5
         assert claim.detail == "plan 'x' was sealed as a but now hashes to b; restore it"
+
+
+def test_undecided_propositions_at_one_end_of_the_texts_withhold_uniformity_alone(
+    counted, world_of, lenient, run_study, scripted
+):
+    """4 of 40 propositions of quartile 4 give no label, then 12: a fifth of 40 is 8, a fifth of all 160 is 32."""
+    world = world_of(counted(f"e{place}", totals=(4, 4, 4, 4), hits=(4, 4, 4, 4)) for place in range(10))
+
+    def silent(entries):
+        names = [f"e{place} tells 4." for place in range(entries)]
+        return scripted(lambda question: "?" if question.hypothesis.startswith(tuple(names)) else world.says(question))
+
+    few, many = run_study(world, lenient, silent(1)), run_study(world, lenient, silent(3))
+    assert (few.recall.outcome, few.uniformity.outcome) == ("pass", "warn")
+    assert few.uniformity.reason is Reason.UNDECIDED
+    assert few.uniformity.interval.high == 0  # all that was judged was recovered
+    assert f"could raise the bound to {float(few.evidence.uniformity.worst_bound):.4f}" in few.uniformity.detail
+    assert (many.recall.outcome, many.uniformity.outcome) == ("pass", "skip")
+    assert (many.uniformity.reason, many.uniformity.estimate) == (Reason.UNTRUSTWORTHY, None)
+    assert "12 of 40 propositions of quartile 4" in many.uniformity.detail
+
+
+def test_a_pass_that_the_undecided_could_turn_is_a_warning(counted, world_of, lenient, run_study, scripted):
+    """2 of 40 are missed. With 3 undecided recall is at least 35/40, above the bar of .80; with 7 it may be 31/40."""
+    whole, lossy = (2, 2, 4, 2), (2, 0, 4, 2)
+    world = world_of(counted(f"e{k}", totals=whole, hits=lossy if k == 0 else whole) for k in range(4))
+    names = [f"e{entry} tells 3.{place}" for entry in range(2) for place in range(4)]
+
+    def silent(propositions):
+        unread = set(names[:propositions])
+        return scripted(lambda question: "?" if question.hypothesis in unread else world.says(question))
+
+    firm, shaky = run_study(world, lenient, silent(3)).recall, run_study(world, lenient, silent(7)).recall
+    assert (firm.outcome, firm.reason, firm.denominator) == ("pass", None, 37)
+    assert (shaky.outcome, shaky.reason, shaky.denominator) == ("warn", Reason.UNDECIDED, 33)
+    assert "leave recall anywhere from 0.7750 to 0.9500" in shaky.detail
+
+
+def test_a_budget_that_cuts_the_spans_leaves_precision_undecided(
+    counted, spanned, world_of, lenient, amended, run_study
+):
+    world = world_of([counted("a"), counted("b"), spanned("s", spans=60, supported=60)])
+    study = run_study(world, amended(lenient, budget={"calls": 80}))
+    assert (study.guard.outcome, study.guard.reason, study.guard.advisory) == ("skip", Reason.UNDERPOWERED, True)
+    assert "leaves out 20 of the spans" in study.guard.detail
+    assert study.evidence.frame.spans_over_budget == 20
+
+
+def test_a_budget_that_leaves_nothing_is_underpowered_and_no_fault_of_the_judge(
+    counted, world_of, lenient, amended, run_study
+):
+    study = run_study(world_of([counted("a"), counted("b")]), amended(lenient, budget={"calls": 1}))
+    assert (study.recall.outcome, study.recall.reason) == ("skip", Reason.UNDERPOWERED)
+    assert "leaves out 8 of 8 propositions" in study.recall.detail
