@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from eval_pipeline.errors import OutputRefused
+from eval_pipeline.records import Reason, Refusal
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -37,6 +39,17 @@ def json_bytes(value: Any, of_type: Any) -> bytes:
 def read_json(data: bytes, of_type: Any) -> Any:
     """The value that `json_bytes` wrote."""
     return TypeAdapter(of_type).validate_json(data)
+
+
+def refusal_text(refusal: Refusal | None) -> str:
+    """A refusal, or that there is none, as the metadata of a table carries it."""
+    return json.dumps(asdict(refusal) if refusal else None)
+
+
+def read_refusal(text: str | bytes) -> Refusal | None:
+    """What `refusal_text` wrote."""
+    fields = json.loads(text)
+    return Refusal(Reason(fields["reason"]), fields["detail"]) if fields else None
 
 
 def write_atomically(path: Path, data: bytes) -> None:

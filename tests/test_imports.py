@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled"},
-    {"jsonl"},
-    {"stats", "corpus", "judge", "plan", "evidence"},
+    {"jsonl", "evidence"},
+    {"stats", "corpus", "judge", "plan"},
     {"seal", "gates"},
     {"studies"},
     {"report"},

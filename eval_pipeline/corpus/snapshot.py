@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.corpus.rows import LeftOut, Rows
+from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.records import Entry, Reason, Refusal, Signal
 
 _TEXT: pa.DataType = pa.string()
@@ -69,19 +70,15 @@ class Snapshot:
             {"kind": "entry", "id": e.id, "workspace": e.workspace, "band": e.band, "content": e.content}
             for e in self.entries
         ] + [{"kind": "signal", **asdict(signal)} for signal in self.signals]
-        rest = {
-            "source": self.source,
-            "left_out": asdict(self.left_out),
-            "refusal": asdict(self.refusal) if self.refusal else None,
-        }
-        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"snapshot": json.dumps(rest, sort_keys=True)}))
+        rest = json.dumps({"source": self.source, "left_out": asdict(self.left_out)})
+        about = {"snapshot": rest, "refusal": refusal_text(self.refusal)}
+        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(about))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Snapshot":
         """The snapshot that `to_table` wrote."""
         rest = json.loads(table.schema.metadata[b"snapshot"])
         rows = table.to_pylist()
-        refusal = rest["refusal"]
         return cls(
             entries=tuple(
                 Entry(row["id"], row["workspace"], row["band"], row["content"])
@@ -95,7 +92,7 @@ class Snapshot:
             ),
             left_out=LeftOut(**rest["left_out"]),
             source=rest["source"],
-            refusal=Refusal(Reason(refusal["reason"]), refusal["detail"]) if refusal else None,
+            refusal=read_refusal(table.schema.metadata[b"refusal"]),
         )
 
 

@@ -1,6 +1,5 @@
 """The annotators' file: what stands in the entries, claim by claim; read strictly, and refused as a whole."""
 
-import json
 import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import FixtureMissing, MalformedFixture
+from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.jsonl import Line, found, read_lines
 from eval_pipeline.records import Proposition, Reason, Refusal
 
@@ -37,17 +37,15 @@ class Fixture:
 
     def to_table(self) -> pa.Table:
         """The propositions as a table, whose metadata carries a refusal."""
-        refusal = json.dumps(asdict(self.refusal) if self.refusal else None)
         rows = [asdict(proposition) for proposition in self.propositions]
-        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"refusal": refusal}))
+        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"refusal": refusal_text(self.refusal)}))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Fixture":
         """The fixture that `to_table` wrote."""
-        refusal = json.loads(table.schema.metadata[b"refusal"])
         return cls(
             propositions=tuple(Proposition(**row) for row in table.to_pylist()),
-            refusal=Refusal(Reason(refusal["reason"]), refusal["detail"]) if refusal else None,
+            refusal=read_refusal(table.schema.metadata[b"refusal"]),
         )
 
 

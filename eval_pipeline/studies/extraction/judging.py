@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 from eval_pipeline.canonical import text_hash
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
+from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers
 from eval_pipeline.judge.lexical import similarity
@@ -44,6 +46,7 @@ _SCHEMA = pa.schema(
     ]
 )
 
+logger = logging.getLogger("eval_pipeline")
 Progress = Callable[[int, int], None]
 
 
@@ -85,28 +88,17 @@ class Judged:
 
     def to_table(self) -> pa.Table:
         """The judgments as a table, whose metadata names the judge."""
-        about = {
-            "judge": dict(self.judge),
-            "kind": self.kind,
-            "fingerprint": self.fingerprint,
-            "refusal": [self.refusal.reason.value, self.refusal.detail] if self.refusal else None,
-        }
-        return pa.Table.from_pylist(
-            list(self.rows), schema=_SCHEMA.with_metadata({"judge": json.dumps(about, sort_keys=True)})
+        who = json.dumps(
+            {"judge": dict(self.judge), "kind": self.kind, "fingerprint": self.fingerprint}, sort_keys=True
         )
+        about = {"judge": who, "refusal": refusal_text(self.refusal)}
+        return pa.Table.from_pylist(list(self.rows), schema=_SCHEMA.with_metadata(about))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Judged":
         """What `to_table` wrote."""
-        about = json.loads(table.schema.metadata[b"judge"])
-        refusal = about["refusal"]
-        return cls(
-            rows=tuple(table.to_pylist()),
-            judge=about["judge"],
-            kind=about["kind"],
-            fingerprint=about["fingerprint"],
-            refusal=Refusal(Reason(refusal[0]), refusal[1]) if refusal else None,
-        )
+        who = json.loads(table.schema.metadata[b"judge"])
+        return cls(rows=tuple(table.to_pylist()), refusal=read_refusal(table.schema.metadata[b"refusal"]), **who)
 
 
 def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
@@ -182,7 +174,9 @@ def judge_in_journal(
     prompt = prompt_named(plan.judging.prompt)
     with JournalWriter(folder, run) as journal:
         desk = Desk(judge, prompt, known_answers(journal_files(folder), judge.identity), journal)
-        return asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
+        judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
+    logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)
+    return judged
 
 
 def _needs_judge(task: Unit | GuardUnit, snapshot: Snapshot) -> bool:
