@@ -94,6 +94,10 @@ class RatioUndefined(Refused):
     """A ratio was asked for over an empty denominator."""
 
 
+class JudgeTooPoor(Refused):
+    """A judge that errs so often that its labels say nothing of the truth."""
+
+
 class ThinResamples(Refused):
     """Too many resamples have an empty denominator for an interval to stand on the rest."""
 

@@ -299,7 +299,7 @@ def test_a_corpus_without_loss_under_labels_passes_and_exits_0(small: Path, tmp_
         "positional_uniformity": "pass",
         "precision_guard": "pass",
     }
-    assert (said.status, said.err) == (0, "judged: 24 of 24\n")
+    assert (said.status, said.err) == (0, "judged: 24 of 24\nasked 36 questions; 0 answers were known\n")
 
 
 def test_a_judge_whose_errors_were_never_measured_warns_and_exits_0(small: Path, tmp_path: Path) -> None:

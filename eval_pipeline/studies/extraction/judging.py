@@ -175,7 +175,8 @@ def judge_in_journal(
     with JournalWriter(folder, run) as journal:
         desk = Desk(judge, prompt, known_answers(journal_files(folder), judge.identity), journal)
         judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
-    logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)
+    if desk.calls or desk.remembered:
+        logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)
     return judged
 
 
