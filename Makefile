@@ -28,8 +28,8 @@ bench: $(STAMP)
 
 # Needs uv; writes hashes and no address of an index.
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-strip-extras --no-emit-index-url \
-		--no-emit-find-links --all-extras --no-header pyproject.toml -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+		--all-extras --no-header pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .eval_pipeline

@@ -113,7 +113,7 @@ def test_the_bundled_plan_promises_these_numbers():
 def test_the_plan_of_the_first_version_compares_by_four_decimals_at_the_rank_of_the_floor():
     plan = read_plan(PLANS / "extraction_compat.toml", ExtractionPlan)
     assert (plan.scoring.comparison, plan.bootstrap.ranks, plan.seed) == ("four_decimals", "floor", 4242)
-    assert (plan.budget.entries, plan.budget.propositions_per_entry, plan.judging.signals_at_most) == (5, 10, 8)
+    assert (plan.budget.entries, plan.budget.propositions_per_entry, plan.judging.signals_at_most) == ("all", 10, 8)
 
 
 @pytest.mark.parametrize("path", list(leaves(VALUES)), ids=dotted)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from eval_pipeline.corpus.snapshot import Snapshot
-from eval_pipeline.records import Interval
+from eval_pipeline.records import Interval, Kind, Label
 from eval_pipeline.stats.binomial import lower_bound, shortfall_p_value
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -58,9 +58,13 @@ def guard_findings(
 ) -> GuardFindings:
     """What the judged spans say of precision."""
     facts = None if snapshot.refusal else span_facts(snapshot)
-    rows = [row for row in judgments.select(_COLUMNS).to_pylist() if row["kind"] == "precision_span"]
+    rows = [row for row in judgments.select(_COLUMNS).to_pylist() if row["kind"] == Kind.SPAN]
     labels = [row["label"] for row in rows if row["label"]]
-    supported, level, bar = labels.count("SUPPORTED"), float(plan.guard.level), float(plan.claims.precision_at_least)
+    supported, level, bar = (
+        labels.count(Label.SUPPORTED),
+        float(plan.guard.level),
+        float(plan.claims.precision_at_least),
+    )
     interval = lower_bound(supported, len(labels), level=level) if labels else None
     p_value = shortfall_p_value(supported, len(labels), bar) if labels else None
     return GuardFindings(
@@ -77,7 +81,7 @@ def guard_findings(
         inventions=tuple(
             Invention(row["signal_id"], row["entry_id"], row["hypothesis"], row["premise"][0])
             for row in rows
-            if row["label"] == "NOT_SUPPORTED"
+            if row["label"] == Label.NOT_SUPPORTED
         ),
     )
 

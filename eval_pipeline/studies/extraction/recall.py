@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewClusters
-from eval_pipeline.records import Interval
+from eval_pipeline.records import Interval, Kind
 from eval_pipeline.stats.bootstrap import Bootstrap
 from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.frame import Frame
@@ -137,7 +137,7 @@ def _macro(counts: Counts) -> Fraction | None:
 
 def _entries_without_signals(judgments: pa.Table) -> int:
     rows = zip(judgments["entry_id"].to_pylist(), judgments["kind"].to_pylist(), strict=True)
-    return len({entry_id for entry_id, kind in rows if kind == "recall_no_signals"})
+    return len({entry_id for entry_id, kind in rows if kind == Kind.NO_SIGNALS})
 
 
 def _is_dense(words: int | None, at_least: int) -> bool:

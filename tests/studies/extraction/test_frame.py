@@ -255,8 +255,8 @@ def test_a_larger_budget_of_entries_draws_all_that_a_smaller_one_does(many, leni
     assert all(smaller < larger for smaller, larger in pairwise(draws))
 
 
-def test_the_first_version_takes_what_comes_first(many, compat):
-    frame = framed(many, compat)
+def test_the_first_version_takes_what_comes_first(many, compat, amended):
+    frame = framed(many, amended(compat, budget={"entries": 5}))
     assert drawn_entries(frame) == {"e00", "e01", "e02", "e03", "e04"}
     # Ten of twelve in the order of the file: two of the last quartile are never seen.
     assert Counter(unit.quartile for unit in frame.judged_units) == {1: 15, 2: 15, 3: 15, 4: 5}
