@@ -91,8 +91,8 @@ def percentile_rank(valid: int, share: Fraction, ranks: Ranks) -> int:
 
 
 def ratio_contrast(
-    hits: npt.NDArray[np.int64],
-    totals: npt.NDArray[np.int64],
+    hits: _Counts,
+    totals: _Counts,
     weights: Sequence[Fraction | int],
     *,
     level: Fraction,
@@ -126,42 +126,99 @@ def ratio_contrast(
         An Introduction to the Bootstrap, section 13.3 (percentile interval).
 
     """
-    if len(hits) < 2:
-        raise TooFewClusters(f"a bootstrap over clusters needs at least 2 clusters and was given {len(hits)}")
     used = [j for j, weight in enumerate(weights) if weight]
     exact = [Fraction(weights[j]) for j in used]
-    table = np.concatenate([hits[:, used], totals[:, used]], axis=1).astype(np.int64)
-    whole = table.sum(axis=0)
-    if not whole[len(used) :].all():
-        raise RatioUndefined("a ratio has no trials in any cluster; there is nothing to estimate")
-
-    sums = resampled_sums(table, resamples=resamples, rng=rng)
-    sums = sums[(sums[:, len(used) :] > 0).all(axis=1)]
-    if len(sums) < max(1, valid_at_least):
-        raise ThinResamples(valid=len(sums), resamples=resamples, valid_at_least=valid_at_least)
+    whole, sums = _valid_sums(
+        hits[:, used], totals[:, used], resamples=resamples, valid_at_least=valid_at_least, rng=rng
+    )
     ratios = sums[:, : len(used)] / sums[:, len(used) :]
     # Column by column: a matrix product may fuse or reorder its sums, and then the bytes depend on the machine.
     values = sum((float(weight) * ratios[:, j] for j, weight in enumerate(exact)), np.zeros(len(sums)))
+
+    def contrast(row: _Counts) -> Fraction:
+        return sum((weight * ratio for weight, ratio in zip(exact, _ratios(row), strict=True)), Fraction(0))
+
+    return _percentile(whole, sums, values, contrast, level=level, tails=tails, ranks=ranks, resamples=resamples)
+
+
+def ratio_range(
+    hits: _Counts,
+    totals: _Counts,
+    *,
+    level: Fraction,
+    resamples: int,
+    valid_at_least: int,
+    ranks: Ranks,
+    rng: np.random.Generator,
+) -> Bootstrap:
+    """Percentile upper bound of the largest less the smallest of the columns' pooled ratios, resampling clusters.
+
+    It sees a dip in any column, where a contrast sees only those that it weighs. The range of estimates exceeds the
+    range of the truths, the more so the fewer the trials: it describes, and a small one is the finding.
+
+    Args: as in `ratio_contrast`.
+    Raises: TooFewClusters, RatioUndefined (for any column), ThinResamples: as in `ratio_contrast`.
+    """
+    whole, sums = _valid_sums(hits, totals, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
+    ratios = sums[:, : hits.shape[1]] / sums[:, hits.shape[1] :]
+
+    def spread(row: _Counts) -> Fraction:
+        return max(_ratios(row)) - min(_ratios(row))
+
+    values = ratios.max(axis=1) - ratios.min(axis=1)
+    return _percentile(whole, sums, values, spread, level=level, tails="upper", ranks=ranks, resamples=resamples)
+
+
+def _valid_sums(
+    hits: _Counts, totals: _Counts, *, resamples: int, valid_at_least: int, rng: np.random.Generator
+) -> tuple[_Counts, _Counts]:
+    """The sums over all clusters, and over each resample that has every denominator above 0: hits, then totals."""
+    if len(hits) < 2:
+        raise TooFewClusters(f"a bootstrap over clusters needs at least 2 clusters and was given {len(hits)}")
+    width = hits.shape[1]
+    table = np.concatenate([hits, totals], axis=1).astype(np.int64)
+    whole = table.sum(axis=0)
+    if not whole[width:].all():
+        raise RatioUndefined("a ratio has no trials in any cluster; there is nothing to estimate")
+    sums = resampled_sums(table, resamples=resamples, rng=rng)
+    sums = sums[(sums[:, width:] > 0).all(axis=1)]
+    if len(sums) < max(1, valid_at_least):
+        raise ThinResamples(valid=len(sums), resamples=resamples, valid_at_least=valid_at_least)
+    return whole, sums
+
+
+def _percentile(
+    whole: _Counts,
+    sums: _Counts,
+    values: npt.NDArray[np.float64],
+    exactly: Callable[[_Counts], Fraction],
+    *,
+    level: Fraction,
+    tails: Tails,
+    ranks: Ranks,
+    resamples: int,
+) -> Bootstrap:
+    """The bootstrap of a statistic whose `values` put the resamples in order.
+
+    `exactly` gives those that count as fractions, so that a comparison with a threshold never turns on rounding.
+    """
     order = np.argsort(values, kind="stable")
 
     def at(share: Fraction) -> Fraction:
-        return _contrast(sums[order[percentile_rank(len(sums), share, ranks) - 1]], exact)
+        return exactly(sums[order[percentile_rank(len(sums), share, ranks) - 1]])
 
     tail = (1 - level) / 2 if tails == "two" else 1 - level
-    low = at(tail) if tails == "two" else None
     return Bootstrap(
-        estimate=_contrast(whole, exact),
-        interval=Interval(low, at(1 - tail), float(level)),
+        estimate=exactly(whole),
+        interval=Interval(at(tail) if tails == "two" else None, at(1 - tail), float(level)),
         resamples=resamples,
         valid=len(sums),
         degenerate=bool(values[order[-1]] - values[order[0]] < _TOO_CLOSE)
-        and len({_contrast(row, exact) for row in np.unique(sums, axis=0)}) == 1,
+        and len({exactly(row) for row in np.unique(sums, axis=0)}) == 1,
         draws=values[order],
     )
 
 
-def _contrast(sums: npt.NDArray[np.int64], weights: Sequence[Fraction]) -> Fraction:
-    """The contrast as an exact fraction, so that a comparison with a threshold never turns on rounding."""
-    width = len(weights)
-    ratios = (Fraction(int(sums[j]), int(sums[width + j])) for j in range(width))
-    return sum((weight * ratio for weight, ratio in zip(weights, ratios, strict=True)), Fraction(0))
+def _ratios(sums: _Counts) -> list[Fraction]:
+    width = len(sums) // 2
+    return [Fraction(int(sums[j]), int(sums[width + j])) for j in range(width)]

@@ -15,7 +15,7 @@ from scipy.stats import binom, binomtest, bootstrap, chisquare
 
 from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Bootstrap, percentile_rank, ratio_contrast, resampled_sums
+from eval_pipeline.stats.bootstrap import Bootstrap, percentile_rank, ratio_contrast, ratio_range, resampled_sums
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 HALF, NINE_TENTHS, LEVEL = Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)
@@ -584,3 +584,69 @@ def test_no_valid_resample_at_all_is_refused_even_if_none_is_asked_for():
     with pytest.raises(ThinResamples) as refusal:
         contrast([(1, 1, 0, 0), (1, 1, 1, 1)], resamples=3, valid_at_least=0, rng=Dealt([0] * 6, 2))
     assert refusal.value.valid == 0
+
+
+def spread(rows, **changed) -> Bootstrap:
+    """The range of the columns of rows (hits, trials, hits, trials, ...)."""
+    table = np.array(rows, dtype=np.int64)
+    promised = {"level": LEVEL, "resamples": 1000, "valid_at_least": 500, "ranks": "symmetric"}
+    return ratio_range(table[:, ::2], table[:, 1::2], **(promised | {"rng": np.random.default_rng(4242)} | changed))
+
+
+def test_the_range_of_two_clusters_by_hand():
+    """Ratios 1, 1/2 and 0 in one cluster, 1, 1 and 1 in the other: ranges 1 and 0, and together 2/2, 3/4 and 1/2: 1/2.
+
+    Of the 4 ways to draw two, sorted 0, 1/2, 1/2, 1, the bound at .75 is that of rank 5 - floor(5/4) = 4.
+    """
+    rows = [(1, 1, 1, 2, 0, 1), (1, 1, 2, 2, 1, 1)]
+    found = spread(rows, level=Fraction(3, 4), resamples=4, valid_at_least=1, rng=every_resample(2))
+    assert (found.estimate, found.interval) == (HALF, Interval(None, Fraction(1), 0.75))
+    assert list(found.draws) == [0, 0.5, 0.5, 1]
+
+
+def test_the_range_is_that_of_scipy():
+    rng = np.random.default_rng(5)
+    trials = rng.integers(1, 6, size=(80, 4))
+    hits = rng.binomial(trials, (0.9, 0.7, 0.85, 0.8))
+
+    def statistic(*columns, axis):
+        sums = np.stack([column.sum(axis=axis) for column in columns])
+        ratios = sums[:4] / sums[4:]
+        return ratios.max(axis=0) - ratios.min(axis=0)
+
+    peer = bootstrap(
+        (*hits.T, *trials.T), statistic, paired=True, vectorized=True, n_resamples=20_000, batch=2000,
+        confidence_level=0.9, method="percentile", rng=np.random.default_rng(1),
+    )  # fmt: skip
+    found = spread(np.stack([hits, trials], axis=2).reshape(80, 8), resamples=20_000)
+    assert float(found.interval.high) == pytest.approx(peer.confidence_interval.high, abs=0.004)
+
+
+@LAW
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=2, max_size=8), st.permutations([0, 1, 2]))
+def test_the_range_does_not_depend_on_the_order_of_the_columns_and_bounds_each_difference(hits, order):
+    rows = [[cell for column in row for cell in (column, 3)] for row in hits]
+    moved = [[cell for column in order for cell in (row[column], 3)] for row in hits]
+    found = spread(rows, resamples=200, valid_at_least=1)
+    assert found.interval == spread(moved, resamples=200, valid_at_least=1).interval
+    assert found.estimate >= abs(contrast([row[:4] for row in rows], resamples=200, valid_at_least=1).estimate)
+
+
+def test_the_bound_of_the_range_is_above_the_true_range_in_95_percent_of_studies_and_more():
+    """A range of estimates exceeds that of the truths, so the bound errs on the wide side; it must not on the other."""
+    rng = np.random.default_rng(31)
+    held = 0
+    for _ in range(300):
+        own = np.clip(rng.normal((0.9, 0.6, 0.85, 0.8), 0.05, size=(90, 4)), 0, 1)
+        rows = np.stack([rng.binomial(3, own), np.full((90, 4), 3)], axis=2).reshape(90, 8)
+        held += float(spread(rows, resamples=400, valid_at_least=1).interval.high) >= 0.3
+    assert binomtest(held, 300, 0.95, alternative="less").pvalue > 0.01
+
+
+def test_a_range_is_refused_where_a_contrast_of_all_columns_is():
+    with pytest.raises(TooFewClusters):
+        spread([(1, 1, 1, 1)])
+    with pytest.raises(RatioUndefined):
+        spread([(1, 1, 0, 0), (1, 1, 0, 0)])
+    with pytest.raises(ThinResamples):
+        spread([(1, 1, 0, 0), (0, 0, 1, 1)], valid_at_least=900)

@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast
+from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast, ratio_range
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 
@@ -29,6 +29,23 @@ def contrast(
         weights,
         level=rule.level if tails == "two" else rule.one_sided_level,
         tails=tails,
+        resamples=rule.resamples,
+        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+        ranks=rule.ranks,
+        rng=np.random.default_rng(plan.seed),
+    )
+
+
+def spread(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Bootstrap:
+    """The highest less the lowest of the columns' recalls, with its upper bound.
+
+    Raises: TooFewClusters, RatioUndefined, ThinResamples: see `ratio_range`.
+    """
+    rule = plan.bootstrap
+    return ratio_range(
+        hits,
+        judged,
+        level=rule.one_sided_level,
         resamples=rule.resamples,
         valid_at_least=ceil(rule.valid_at_least * rule.resamples),
         ranks=rule.ranks,

@@ -157,6 +157,7 @@ def _uniformity(found: UniformityFindings, *, stated: bool) -> dict[str, Any]:
         "upper_bound": _number(found.bound.interval.high) if found.bound and stated else None,
         "worst_bound": _number(found.worst_bound) if stated else None,
         "slope_per_quartile": _contrast(found.slope) if stated else None,
+        "highest_less_lowest": _contrast(found.spread) if stated else None,
         "rows": found.rows,
         "resamples": found.resamples,
         "valid": found.valid,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval, Reason, Refusal
 from eval_pipeline.stats.bootstrap import Bootstrap, Tails
-from eval_pipeline.studies.extraction.contrasts import contrast
+from eval_pipeline.studies.extraction.contrasts import contrast, spread
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
 
@@ -38,16 +38,17 @@ class Histogram:
 class UniformityFindings:
     """Recall in quartile 1 less recall in quartile 4, or why it cannot be bounded.
 
-    `worst_bound` is the bound if everything undecided in quartile 1 were recovered and in quartile 4 missed.
-
-    `bound` holds the one-sided upper bound, which decides; `two_sided` and `slope` (the change of recall from one
-    quartile to the next, by least squares over all four) stand beside it.
+    `bound` holds the one-sided upper bound, which decides; `worst_bound` is that bound if everything undecided in
+    quartile 1 were recovered and in quartile 4 missed. Beside it stand `two_sided`, `slope` (the change of recall from
+    one quartile to the next, by least squares over all four) and `spread` (the highest less the lowest of the four,
+    with its upper bound), which sees a dip in the middle too.
     """
 
     bound: Estimate | None
     worst_bound: Fraction | None
     two_sided: Estimate | None
     slope: Estimate | None
+    spread: Estimate | None
     rows: int
     resamples: int
     valid: int | None
@@ -66,13 +67,14 @@ def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> Uniformity
         reason = Reason.UNDERPOWERED if isinstance(refusal, TooFewClusters) else Reason.THIN_QUARTILES
         valid = refusal.valid if isinstance(refusal, ThinResamples) else None
         return UniformityFindings(
-            None, None, None, None, rows, resamples, valid, False, None, Refusal(reason, _in_words(refusal))
+            None, None, None, None, None, rows, resamples, valid, False, None, Refusal(reason, _in_words(refusal))
         )
     return UniformityFindings(
         bound=Estimate(bound.estimate, bound.interval),
         worst_bound=_worst_bound(counts, plan),
         two_sided=_estimate(counts, _FIRST_LESS_LAST, plan),
         slope=_estimate(counts, _SLOPE, plan),
+        spread=_spread(counts, plan),
         rows=rows,
         resamples=resamples,
         valid=bound.valid,
@@ -94,9 +96,18 @@ def _estimate(counts: Counts, weights: tuple[Fraction | int, ...], plan: Extract
     return Estimate(drawn.estimate, drawn.interval)
 
 
+def _spread(counts: Counts, plan: ExtractionPlan) -> Estimate | None:
+    try:
+        drawn = spread(counts.hits[counts.drawn], counts.judged[counts.drawn], plan)
+    except (RatioUndefined, ThinResamples):
+        return None
+    return Estimate(drawn.estimate, drawn.interval)
+
+
 def _worst_bound(counts: Counts, plan: ExtractionPlan) -> Fraction | None:
     recovered = counts.undecided * np.array([1, 0, 0, 0])
-    worst = replace(counts, hits=counts.hits + recovered, judged=counts.judged + counts.undecided)
+    every = np.ones(len(counts.entries), dtype=bool)
+    worst = replace(counts, hits=counts.hits + recovered, judged=counts.judged + counts.undecided, drawn=every)
     high = _bootstrap(worst, _FIRST_LESS_LAST, "upper", plan).interval.high
     return None if high is None else Fraction(high)
 

@@ -127,6 +127,9 @@ def assert_intervals_agree(found, number):
     assert ends(pooled.interval) == pytest.approx(number["pooled_recall_ci95"], abs=0.01)
     assert float(bound.estimate) == pytest.approx(number["q1_minus_q4"], abs=1e-4)
     assert float(bound.interval.high) == pytest.approx(number["q1_minus_q4_upper95_onesided"], abs=0.015)
+    spread = found.uniformity.spread
+    assert float(spread.estimate) == pytest.approx(number["max_minus_min"], abs=1e-4)
+    assert float(spread.interval.high) == pytest.approx(number["max_minus_min_upper95"], abs=0.015)
     assert ends(two_sided.interval) == pytest.approx(number["q1_minus_q4_ci95"], abs=0.015)
 
 
