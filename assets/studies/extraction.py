@@ -9,7 +9,8 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.checks import materialized, refusal_check, to_check, to_meta
+from assets.checks import refusal_check, to_check
+from assets.metadata import materialized, to_meta
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
 from eval_pipeline.corpus.snapshot import Snapshot
