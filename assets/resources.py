@@ -15,8 +15,9 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def home_folder() -> Path:
-    """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the project."""
-    return Path(os.environ.get("EVAL_PIPELINE_HOME") or PROJECT / ".eval_pipeline").resolve()
+    """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the clone, or where there is none, right here."""
+    beside = PROJECT if (PROJECT / "pyproject.toml").exists() else Path.cwd()
+    return Path(os.environ.get("EVAL_PIPELINE_HOME") or beside / ".eval_pipeline").resolve()
 
 
 # Matplotlib looks here for its cache when it is first imported, and would write into the user's own folders otherwise.

@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from assets import resources
 from assets.build import build_defs
 from assets.resources import Home, JudgeEndpoint, StudyInputs, home_folder, judge_endpoint
 
@@ -21,6 +22,7 @@ CHAIN = (
     "proposition_fixture",
     "frame",
     "nli_judgments",
+    "proposition_fates",
     "entry_quartiles",
     "recall_estimate",
     "uniformity_bound",
@@ -117,3 +119,13 @@ def test_the_workspace_file_loads_from_any_folder(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Validation successful for code location eval_pipeline" in done.stdout + done.stderr
+
+
+def test_state_lies_in_the_clone_and_for_an_installed_wheel_where_the_command_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVAL_PIPELINE_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert resources.home_folder() == PROJECT / ".eval_pipeline"
+    monkeypatch.setattr(resources, "PROJECT", tmp_path / "site-packages")
+    assert resources.home_folder() == tmp_path / ".eval_pipeline"

@@ -23,6 +23,7 @@ CHAIN = (
     "proposition_fixture",
     "frame",
     "nli_judgments",
+    "proposition_fates",
     "entry_quartiles",
     "recall_estimate",
     "uniformity_bound",
