@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 
 def home_folder() -> Path:
-    """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the clone, or where there is none, right here."""
+    """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the clone, or without a clone right here."""
     beside = PROJECT if (PROJECT / "pyproject.toml").exists() else Path.cwd()
     return Path(os.environ.get("EVAL_PIPELINE_HOME") or beside / ".eval_pipeline").resolve()
 
