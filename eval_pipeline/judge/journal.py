@@ -112,12 +112,12 @@ def _key(record: Record) -> str:
     return key_under(record.judge, Question(record.entry_id, record.premise, record.hypothesis))
 
 
-def known_answers(files: Iterable[Path], judge: Mapping[str, Any]) -> dict[str, Answer]:
+def known_answers(journals: Iterable[Journal], judge: Mapping[str, Any]) -> dict[str, Answer]:
     """The answers of this judge that gave a label, by their keys. What gave none is asked again."""
     return {
         record.key: record.answer
-        for file in files
-        for record in read_journal(file).records
+        for journal in journals
+        for record in journal.records
         if record.label is not None and record.judge == judge
     }
 

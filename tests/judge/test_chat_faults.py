@@ -9,7 +9,7 @@ import pytest
 
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.desk import Desk, work_through
-from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers
+from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers, read_journal
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.records import Label, NoLabel, Question
 
@@ -83,7 +83,7 @@ def judge_all(fake, many, chat_at, tmp_path):
                 worked = asyncio.run(run(Desk(judge, prompt_named("nli-v1"), {}, journal)))
             assert worked.ended_by is None
             files = journal_files(tmp_path / folder)
-            return worked.results, running.stats(), known_answers(files, judge.identity)
+            return worked.results, running.stats(), known_answers(map(read_journal, files), judge.identity)
 
     return judge_all
 

@@ -21,7 +21,12 @@ def at_desk(tmp_path):
 
     def at_desk(judge, work, *, prompt="nli-v1"):
         with JournalWriter(tmp_path, "run") as journal:
-            desk = Desk(judge, prompt_named(prompt), known_answers(journal_files(tmp_path), judge.identity), journal)
+            desk = Desk(
+                judge,
+                prompt_named(prompt),
+                known_answers(map(read_journal, journal_files(tmp_path)), judge.identity),
+                journal,
+            )
             return asyncio.run(work(desk)), desk
 
     return at_desk

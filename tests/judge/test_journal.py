@@ -224,13 +224,13 @@ def test_an_oracles_key_covers_the_entry(tmp_path, scripted):
 
 
 def test_the_answers_of_a_judge_are_known_by_their_keys(written, judge, questions):
-    known = known_answers([written], judge.identity)
+    known = known_answers([read_journal(written)], judge.identity)
     assert set(known) == {key(judge, question) for question in questions(3)}
     assert set(known.values()) == {Answer("SUPPORTED", None, 1, 0.25, 40)}
 
 
 def test_another_judges_answers_are_not_known(written, scripted):
-    assert known_answers([written], scripted("b", "SUPPORTED").identity) == {}
+    assert known_answers([read_journal(written)], scripted("b", "SUPPORTED").identity) == {}
 
 
 @pytest.mark.parametrize("why", list(NoLabel))
@@ -238,7 +238,7 @@ def test_an_event_without_a_label_is_not_a_known_answer(tmp_path, judge, why):
     raw = "Perhaps." if why is NoLabel.UNPARSABLE else None
     with JournalWriter(tmp_path, "run") as journal:
         journal.append(judgment(judge, Question("e1", "P.", "H."), raw, None, why), judge)
-    assert known_answers([journal.path], judge.identity) == {}
+    assert known_answers([read_journal(journal.path)], judge.identity) == {}
 
 
 def test_a_label_is_known_whether_the_event_came_before_or_after(tmp_path, judge):
@@ -248,12 +248,15 @@ def test_a_label_is_known_whether_the_event_came_before_or_after(tmp_path, judge
         with JournalWriter(tmp_path, run) as journal:
             for line in order:
                 journal.append(line, judge)
-        assert known_answers([journal.path], judge.identity)[key(judge, question)].raw == "SUPPORTED"
+        assert known_answers([read_journal(journal.path)], judge.identity)[key(judge, question)].raw == "SUPPORTED"
 
 
 def test_an_edited_line_is_not_a_known_answer(written, judge, questions):
     written.write_text(written.read_text().replace("Hypothesis 1.", "Hypothesis 9."))
-    assert set(known_answers([written], judge.identity)) == {key(judge, questions(3)[0]), key(judge, questions(3)[2])}
+    assert set(known_answers([read_journal(written)], judge.identity)) == {
+        key(judge, questions(3)[0]),
+        key(judge, questions(3)[2]),
+    }
 
 
 def test_the_journals_of_a_folder_come_in_the_order_of_their_names(tmp_path):

@@ -15,7 +15,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.judge.desk import Desk, work_through
-from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers
+from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers, read_journal
 from eval_pipeline.judge.lexical import similarity
 from eval_pipeline.judge.offline import REPLAY
 from eval_pipeline.judge.prompt import prompt_named
@@ -173,7 +173,10 @@ def judge_in_journal(
     folder = journals / fingerprint(judge)[:16]
     prompt = prompt_named(plan.judging.prompt)
     with JournalWriter(folder, run) as journal:
-        desk = Desk(judge, prompt, known_answers(journal_files(folder), judge.identity), journal)
+        earlier = [read_journal(file) for file in journal_files(folder)]
+        if lost := sum(len(past.unreadable) + past.torn for past in earlier):
+            logger.warning("%d lines of earlier journals cannot be read; what they said is asked again", lost)
+        desk = Desk(judge, prompt, known_answers(earlier, judge.identity), journal)
         judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
     if desk.calls or desk.remembered:
         logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)

@@ -279,3 +279,27 @@ def test_a_replay_knows_nothing_but_its_journal_and_leaves_none(counted, world_o
     assert sum(row["no_label"] is None for row in replayed.rows) == 2
     assert {row["no_label"] for row in replayed.rows} == {None, "not_recorded"}
     assert list((tmp_path / "journals").rglob("*.jsonl")) == [journal]
+
+
+def test_lines_that_a_killed_run_left_torn_are_counted_aloud_and_asked_again(
+    counted, world_of, lenient, tmp_path, caplog
+):
+    world = world_of([counted("a"), counted("b")])
+    frame = frame_of(world.snapshot, world.fixture, lenient)
+
+    def judged(run):
+        with caplog.at_level("INFO", logger="eval_pipeline"):
+            judge_in_journal(
+                frame, world.snapshot, LexicalJudge(), lenient, journals=tmp_path, run=run, progress=lambda *_: None
+            )
+        said, _ = [record.getMessage() for record in caplog.records], caplog.clear()
+        return said
+
+    (asked,) = judged("one")
+    (journal,) = tmp_path.rglob("*.jsonl")
+    journal.write_bytes(journal.read_bytes()[:-20])
+    count = int(asked.split()[1])
+    assert judged("two") == [
+        "1 lines of earlier journals cannot be read; what they said is asked again",
+        f"asked 1 questions; {count - 1} answers were known",
+    ]
