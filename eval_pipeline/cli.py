@@ -95,9 +95,9 @@ def extraction(
     }
     with _progress_shown():
         done = run_study("extraction", inputs)
+    (done.out / PREVIOUS).unlink(missing_ok=True)
     _refuse_broken_input(done.document)
     _print_verdict(done.document, done.out)
-    (done.out / PREVIOUS).unlink(missing_ok=True)
     status = _exit_status(done.document)
     typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
     sys.exit(status)
@@ -168,25 +168,32 @@ def _set_aside(out: str | None) -> str:
     """The folder of the findings; a verdict that stands in it is renamed, so that none is read of a run that broke."""
     if out is not None and (not out.strip() or (Path(out).exists() and not Path(out).is_dir())):
         raise Refused(f"--out {out!r} is not a folder; name one, it is made if it is not there")
-    folder = Path(out).resolve() if out else Home(path=str(home_folder())).out("extraction")
+    folder = _resolved(Path(out)) if out else Home(path=str(home_folder())).out("extraction")
     if (folder / VERDICT).exists():
         (folder / VERDICT).replace(folder / PREVIOUS)
     return str(folder)
 
 
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError:  # a loop of links, as Python before 3.13 says it
+        raise Refused(f"{str(path)!r} is a link that leads back to itself; name another path") from None
+
+
 def _absolute(path: Path | None) -> str:
-    return str(path.resolve()) if path else ""
+    return str(_resolved(path)) if path else ""
 
 
 def _with_absolute_file(judge: str) -> str:
     kind, colon, argument = judge.partition(":")
-    return f"{kind}:{Path(argument).resolve()}" if colon and argument else judge
+    return f"{kind}:{_resolved(Path(argument))}" if colon and argument else judge
 
 
 def _safe_corpus(corpus: str) -> str:
     """The corpus as the run's configuration may hold it: a password goes to libpq's own variable instead."""
     if not is_dsn(corpus):
-        return corpus if corpus == SAMPLE else str(Path(corpus).resolve())
+        return corpus if corpus == SAMPLE else str(_resolved(Path(corpus)))
     if password := password_of(corpus):
         os.environ["PGPASSWORD"] = password
     return connectable(corpus)

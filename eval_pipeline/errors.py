@@ -78,6 +78,10 @@ class RestoreFailed(Refused):
     """A dump could not be restored; the database is as it was before."""
 
 
+class EvidenceRefused(Refused):
+    """Evidence that is not there, or is not what was written."""
+
+
 class Interrupted(Refused):
     """The person at the terminal, or the machine, ended the run."""
 

@@ -71,8 +71,17 @@ def _is_offset(value: Any) -> bool:
 
 
 def _shortened(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(_by_value(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _by_value(value: Any) -> Any:
+    """A JSON value with whole numbers as such, in whatever form they were written: jsonb keeps their value alone."""
+    if isinstance(value, dict):
+        return {name: _by_value(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_by_value(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def live_rows(entry_rows: Iterable[EntryRow], signal_rows: Iterable[SignalRow]) -> Rows:

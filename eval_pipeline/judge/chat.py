@@ -84,19 +84,7 @@ class ChatJudge:
         self._jitter = random.Random()  # noqa: S311  # spreads the retries of all processes; no result depends on it
         self._client: httpx.AsyncClient | None = None
         self._last_fault = ""
-        try:
-            url = httpx.URL(endpoint.base_url)
-        except httpx.InvalidURL as error:
-            raise JudgeUnknown(
-                f"the judge's base URL {endpoint.base_url!r} is not a URL ({error}); correct it"
-            ) from None
-        if url.scheme not in ("http", "https") or not url.host:
-            raise JudgeUnknown(f"the judge's base URL {endpoint.base_url!r} is no http URL; write http://host:port/v1")
-        if url.userinfo and endpoint.api_key:
-            raise JudgeUnknown("the judge has a user in its base URL and an API key; give one of the two")
-        if url.query or url.fragment:
-            raise JudgeUnknown("the judge's base URL has a query, where a key may stand; give the key as the API key")
-        self._shown_url = str(url.copy_with(userinfo=b"")).rstrip("/")
+        self._shown_url = _plain_url(endpoint.base_url)
 
     @property
     def in_flight(self) -> int:
@@ -151,7 +139,7 @@ class ChatJudge:
                 last, self._last_fault = NoLabel.TIMED_OUT, f"nothing within {timeout_s:g} s"
             except _UnreadableBody:
                 last, self._last_fault = NoLabel.FAILED, "a success without a completion in it"
-            except (httpx.RequestError, aiohttp.ClientError):
+            except (httpx.RequestError, aiohttp.ClientError, UnicodeError):
                 last, self._last_fault = NoLabel.FAILED, "no connection, or one that broke"
             if attempt < attempts:
                 backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempt - 1)) * self._jitter.random()
@@ -163,7 +151,7 @@ class ChatJudge:
         if self._client is None:
             self._client = self._connected()
         return await self._client.post(
-            f"{self._endpoint.base_url.rstrip('/')}/chat/completions",
+            f"{self._shown_url}/chat/completions",
             timeout=None,  # the whole attempt has one limit, and a server that drips bytes does not get round it
             json={
                 "model": self._endpoint.model,
@@ -226,6 +214,26 @@ class ChatJudge:
                 f"the judge at {self._shown_url} says that the quota is used up (HTTP {response.status_code});"
                 " raise it and run again, what was judged is kept"
             )
+
+
+def _plain_url(base_url: str) -> str:
+    """The base URL without a slash at its end.
+
+    Raises: JudgeUnknown: it is no http URL, or has a part in which a secret may stand; what may be one is not shown.
+    """
+    given = base_url.strip()
+    try:
+        url = httpx.URL(given)
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if "@" in given or "?" in given or "#" in given:
+        raise JudgeUnknown(
+            "the judge's base URL has a user, a query or a fragment, where a secret may stand; write http://host:port/v1,"
+            " and give the key as the API key"
+        )
+    if url.scheme not in ("http", "https") or not url.host:
+        raise JudgeUnknown(f"the judge's base URL {given!r} is no http URL; write http://host:port/v1")
+    return given.rstrip("/")
 
 
 class _UnreadableBody(Exception):

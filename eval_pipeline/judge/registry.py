@@ -38,10 +38,11 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
 
 def _replay(path: Path, prompt: Prompt) -> Judge:
     judge = read_replay(path)
-    recorded = judge.recorded.get("prompt", {"id": prompt.id})["id"]
-    if recorded != prompt.id:
+    recorded = judge.recorded.get("prompt", {"id": prompt.id, "sha256": prompt.hash})
+    if recorded != {"id": prompt.id, "sha256": prompt.hash}:
+        name = recorded.get("id") if isinstance(recorded, dict) else recorded
         raise JudgeUnknown(
-            f"journal {str(path)!r} was recorded under prompt {recorded!r} and the plan has {prompt.id!r};"
-            " name a plan with the recorded prompt"
+            f"journal {str(path)!r} was recorded under prompt {name!r} and the plan has {prompt.id!r}, as it stands"
+            " here; name a plan with the recorded prompt"
         )
     return judge

@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import dagster as dg
 import pyarrow as pa
 import pytest
 
-from assets.io_managers import EvidenceIOManager, encoded
+from assets.io_managers import EvidenceIOManager, _lineage, encoded
+from eval_pipeline.errors import EvidenceRefused
 from eval_pipeline.records import Interval
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -93,9 +95,9 @@ def test_a_run_of_one_asset_reads_the_latest_of_what_is_above_it(tmp_path: Path)
 
 
 def test_reading_what_was_never_materialized_is_one_failure_that_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(dg.Failure) as failure:
+    with pytest.raises(EvidenceRefused) as refused:
         materialize(tmp_path, 0, [answer, doubled], only="doubled")
-    assert failure.value.description == "asset answer was never materialized; materialize it first"
+    assert str(refused.value) == "asset answer was never materialized; materialize it first"
 
 
 def test_a_table_is_parquet() -> None:
@@ -124,6 +126,35 @@ def test_evidence_that_was_edited_in_its_place_is_refused(tmp_path: Path) -> Non
     materialize(tmp_path, 3, [answer])
     (path,) = stored(tmp_path, "answer")
     path.write_bytes(path.read_bytes().replace(b"3", b"4"))
-    with pytest.raises(dg.Failure) as failure:
+    with pytest.raises(EvidenceRefused) as refused:
         materialize(tmp_path, 0, [answer, doubled], only="doubled")
-    assert "is not what was written; materialize the asset again" in str(failure.value.description)
+    assert "is not what was written; materialize the asset again" in str(refused.value)
+
+
+def test_evidence_that_was_damaged_is_mended_by_the_next_run_that_makes_the_same(tmp_path: Path) -> None:
+    materialize(tmp_path, 3, [answer])
+    (path,) = stored(tmp_path, "answer")
+    sound = path.read_bytes()
+    path.write_bytes(sound + b"garbage")
+    assert materialize(tmp_path, 3, [answer, doubled]).asset_value("doubled") == {"value": 6}
+    assert path.read_bytes() == sound
+
+
+def test_a_run_that_goes_on_from_others_looks_to_the_nearest_of_them_first() -> None:
+    """Not to the first of the line alone: what one in between wrote again is what the next one must read."""
+    line = ["first", "second", "third", "fourth"]
+    runs = {
+        run: dg.DagsterRun(job_name="j", run_id=run, parent_run_id=parent, root_run_id=parent and "first")
+        for run, parent in zip(line, [None, *line], strict=False)
+    }
+    steps = {run: SimpleNamespace(dagster_run=runs[run], instance=Kept(runs)) for run in line}
+    lineages = [list(_lineage(cast("dg.InputContext", SimpleNamespace(step_context=steps[run])))) for run in line]
+    assert lineages == [["first"], ["second", "first"], ["third", "second", "first"], [*reversed(line)]]
+
+
+class Kept(dict[str, dg.DagsterRun]):
+    """The runs that an instance keeps."""
+
+    def get_run_by_id(self, run_id: str) -> dg.DagsterRun | None:
+        """The run of that id."""
+        return self.get(run_id)

