@@ -146,17 +146,16 @@ def nli_judgments(
     judged = judge_in_journal(
         frame, corpus, judge, plan, journals=home.journals, run=context.run.run_id, progress=log_progress("judged")
     )
-    table = judged.to_table()
     return materialized(
         judged,
         {
             "judge": judged.kind,
             "standing": judged.standing,
             "fingerprint": judged.fingerprint,
-            "judgments": table.num_rows,
-            "without_label": table.num_rows - table["label"].null_count,
+            "judgments": len(judged.rows),
+            "without_label": sum(row["no_label"] is not None for row in judged.rows),
             "refusal": judged.refusal and judged.refusal.detail,
-            "by_kind": quartiles.judgments_by_kind(table),
+            "by_kind": judged.by_kind(),
         },
     )
 

@@ -104,6 +104,17 @@ def test_the_history_keeps_numbers_that_can_be_plotted(run: dg.ExecuteInProcessR
     assert (metadata["recall"].value, metadata["hits"].value, metadata["judged"].value) == (1.0, 12, 12)
 
 
+def test_the_metadata_count_as_without_label_only_what_was_asked_and_gave_none(run: dg.ExecuteInProcessResult) -> None:
+    (metadata,) = (
+        event.materialization.metadata
+        for event in run.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey("nli_judgments")
+    )
+    labels = [row["label"] for row in run.asset_value("nli_judgments").rows]
+    assert None not in labels
+    assert (metadata["judgments"].value, metadata["without_label"].value) == (len(labels), 0)
+
+
 def test_an_edited_plan_withholds_every_number_of_a_verdict_made_alone(new_bench: Any, corpus: Path) -> None:
     """One threshold of the stored plan is changed between the run and the verdict that is made again."""
     bench = new_bench()

@@ -1,7 +1,6 @@
 """The verdict as a document: what is written to verdict.json, byte for byte the same for the same evidence."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,9 +85,10 @@ def _refusal(refusal: Refusal | None) -> dict[str, str] | None:
 
 def _judgments(judged: Judged) -> dict[str, dict[str, int]]:
     """How many judgments of each kind gave which label, or why none."""
-    counts = Counter((row["kind"], row["label"] or row["no_label"] or "not_asked") for row in judged.rows)
-    kinds = sorted({kind for kind, _ in counts})
-    return {kind: {label: n for (of, label), n in sorted(counts.items()) if of == kind} for kind in kinds}
+    counts: dict[str, dict[str, int]] = {}
+    for row in judged.by_kind():
+        counts.setdefault(row["kind"], {})[row["label"]] = row["judgments"]
+    return counts
 
 
 def _number(value: Number | None) -> float | None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,11 @@ class Judged:
     def standing(self) -> Standing:
         """Whether the labels bind."""
         return standing_of(self.judge)
+
+    def by_kind(self) -> list[dict[str, Any]]:
+        """How many judgments of each kind gave which label, or why none; ordered by both."""
+        counts = Counter((row["kind"], row["label"] or row["no_label"] or "not_asked") for row in self.rows)
+        return [{"kind": kind, "label": label, "judgments": n} for (kind, label), n in sorted(counts.items())]
 
     def to_lines(self) -> bytes:
         """The judgments as JSON Lines that can be replayed: each names the judge and holds all that its key covers."""
@@ -167,11 +173,11 @@ def judge_in_journal(
         run: names the journal; no other run may have that name.
 
     """
+    prompt = prompt_named(plan.judging.prompt)
     if judge.kind == REPLAY:  # what was recorded elsewhere is no answer of the judge's own, and is kept nowhere
-        desk = Desk(judge, prompt_named(plan.judging.prompt), {}, journal=None)
+        desk = Desk(judge, prompt, {}, journal=None)
         return asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
     folder = journals / fingerprint(judge)[:16]
-    prompt = prompt_named(plan.judging.prompt)
     with JournalWriter(folder, run) as journal:
         earlier = [read_journal(file) for file in journal_files(folder)]
         if lost := sum(len(past.unreadable) + past.torn for past in earlier):

@@ -51,11 +51,6 @@ _TOTALS = """
     FROM quartiles GROUP BY quartile ORDER BY quartile
 """
 
-_BY_KIND = """
-    SELECT kind, coalesce(label, no_label, 'not asked') AS label, count(*) AS judgments
-    FROM judgments GROUP BY ALL ORDER BY ALL
-"""
-
 
 def proposition_fates(frame: pa.Table, judgments: pa.Table, plan: ExtractionPlan) -> pa.Table:
     """One row a proposition of the frame that was to be judged, with its fate.
@@ -74,11 +69,6 @@ def entry_quartiles(fates: pa.Table) -> pa.Table:
 def totals(quartiles: pa.Table) -> list[dict[str, Any]]:
     """The table summed over entries: one row a quartile."""
     return _query(_TOTALS, {}, quartiles=quartiles).to_pylist()
-
-
-def judgments_by_kind(judgments: pa.Table) -> list[dict[str, Any]]:
-    """How many judgments of each kind gave which label, or none."""
-    return _query(_BY_KIND, {}, judgments=judgments).to_pylist()
 
 
 def _query(query: str, rules: Mapping[str, str], **tables: pa.Table) -> pa.Table:

@@ -12,7 +12,6 @@ from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.quartiles import (
     counts_of,
     entry_quartiles,
-    judgments_by_kind,
     proposition_fates,
     totals,
 )
@@ -156,7 +155,7 @@ def test_judgments_of_spans_have_no_part_in_the_table(counted, spanned, world_of
     with_spans = run_study(world_of([counted("a"), spanned("s", spans=3, supported=0)]), lenient)
     alone = run_study(world_of([counted("a")]), lenient)
     assert with_spans.quartiles == alone.quartiles
-    assert judgments_by_kind(with_spans.judged.to_table()) == [
+    assert with_spans.judged.by_kind() == [
         {"kind": "precision_span", "label": "NOT_SUPPORTED", "judgments": 3},
         {"kind": "recall_screen", "label": "SUPPORTED", "judgments": 4},
         {"kind": "recall_signal", "label": "SUPPORTED", "judgments": 4},
