@@ -1,7 +1,10 @@
 """What a run is given: where state lives, what is measured, and who judges."""
 
+import json
+import math
 import os
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -9,7 +12,8 @@ from pydantic import Field
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
 from eval_pipeline.errors import JudgeUnknown
-from eval_pipeline.judge.chat import Endpoint
+from eval_pipeline.judge.endpoint import Endpoint
+from eval_pipeline.judge.spending import Caps, Prices
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -51,6 +55,16 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     out: str = Field(default="", description="Where the findings go; '' takes a folder under the home.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
+    cap_requests: int | None = Field(default=None, description="The most requests that a run may send.")
+    cap_tokens: int | None = Field(default=None, description="The most tokens that a run may spend.")
+    cap_usd: float | None = Field(default=None, description="The most money that a run may spend, in USD.")
+    resume: bool = Field(default=False, description="Go on with the last run, and refuse to if this one differs.")
+
+    @property
+    def caps(self) -> Caps:
+        """The most that a run may spend."""
+        return Caps(self.cap_requests, self.cap_tokens, self.cap_usd)
+
     def plan_path(self, study: str) -> Path:
         """The file of the plan."""
         return Path(self.plan) if self.plan else bundled("plans") / f"{study}.toml"
@@ -72,21 +86,59 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
     api_key: str = Field(default="", repr=False, json_schema_extra={"dagster__is_secret": True})
     revision: str = ""
     max_tokens: str = "8"
+    extra: str = "{}"
     in_flight: str = "16"
+    timeout_s: str = "120"
+    total_timeout_s: str = "600"
+    prices: str = ""
 
     def endpoint(self) -> Endpoint:
         """The endpoint as the library takes it.
 
-        Raises: JudgeUnknown: a limit is no count.
+        Raises: JudgeUnknown: a field holds what it cannot.
         """
-        limits = [self._count("max_tokens", self.max_tokens), self._count("in_flight", self.in_flight)]
-        return Endpoint(self.base_url, self.model, self.api_key, self.revision, *limits)
+        return Endpoint(
+            base_url=self.base_url,
+            model=self.model,
+            revision=self.revision,
+            max_tokens=self._count("max_tokens"),
+            extra=self._object("extra"),
+            api_key=self.api_key,
+            in_flight=self._count("in_flight"),
+            attempt_timeout_s=self._count("timeout_s"),
+            total_timeout_s=self._count("total_timeout_s"),
+            prices=self._prices(),
+        )
 
-    @staticmethod
-    def _count(field: str, value: str) -> int:
+    def _count(self, field: str) -> int:
+        value = getattr(self, field)
         if not (value.isascii() and value.isdigit() and int(value)):
             raise JudgeUnknown(f"{_variable(field)} is {value!r}, expected a whole number of 1 or more; set it again")
         return int(value)
+
+    def _object(self, field: str) -> dict[str, Any]:
+        value = getattr(self, field)
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise JudgeUnknown(f"{_variable(field)} is {value!r}, expected a JSON object; set it again")
+        return parsed
+
+    def _prices(self) -> Prices | None:
+        if not self.prices:
+            return None
+        try:
+            prompt, completion = (float(price) for price in self.prices.split(","))
+        except ValueError:
+            prompt = completion = math.nan
+        if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
+            raise JudgeUnknown(
+                f"{_variable('prices')} is {self.prices!r}, expected USD for a million tokens of the prompt and of the"
+                " completion, such as 0.15,0.60; set it again"
+            )
+        return Prices(prompt, completion)
 
 
 def _variable(field: str) -> str:
@@ -95,5 +147,5 @@ def _variable(field: str) -> str:
 
 def judge_endpoint() -> JudgeEndpoint:
     """The endpoint of the environment; a variable that is not set leaves its field as it is."""
-    fields = ("base_url", "model", "api_key", "revision", "max_tokens", "in_flight")
-    return JudgeEndpoint(**{field: dg.EnvVar(_variable(field)) for field in fields if os.environ.get(_variable(field))})
+    fields = [field for field in JudgeEndpoint.model_fields if os.environ.get(_variable(field))]
+    return JudgeEndpoint(**{field: dg.EnvVar(_variable(field)) for field in fields})

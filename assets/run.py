@@ -6,16 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import dagster as dg
 from dagster import DagsterExecutionInterruptedError, DagsterInstance
 from dagster._core.instance.ref import InstanceRef
 
 from assets.build import build_defs
-from assets.resources import PROJECT, home_folder
+from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
 from eval_pipeline.bundled import bundled
-from eval_pipeline.errors import Interrupted, OutputRefused
+from eval_pipeline.corpus.source import pinned
+from eval_pipeline.errors import Interrupted, OutputRefused, PilotRefused
 from eval_pipeline.evidence import write_atomically
+from eval_pipeline.judge.prompt import prompt_named
+from eval_pipeline.judge.registry import judge_named
+from eval_pipeline.studies.extraction.fixture import pinned_fixture
+from eval_pipeline.studies.extraction.frame import frame_of
+from eval_pipeline.studies.extraction.pilot import Tried, pilot
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -27,6 +36,15 @@ class StudyRun:
 
     document: dict[str, Any]
     out: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PilotRun:
+    """What a pilot came to: each strategy, the cheapest first, and how many of the entries it was tried on."""
+
+    tried: tuple[Tried, ...]
+    entries: int
+    all_entries: int
 
 
 def dagster_home() -> Path:
@@ -59,7 +77,7 @@ def _instance(home: Path) -> DagsterInstance:
         return instance
 
 
-def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
+def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
     """Runs the job of a study with these inputs; whatever an asset refuses is raised as it was raised there."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     instance = _instance(dagster_home())
@@ -79,3 +97,25 @@ def run_study(study: str, inputs: Mapping[str, str]) -> StudyRun:
             if event.asset_key == dg.AssetKey(f"{study}_report")
         )
         return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)
+
+
+def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> PilotRun:
+    """Every strategy on a few entries; what is judged is kept for the run.
+
+    Raises: CorpusUnreachable, MalformedFixture and others: there is nothing to try it on; JudgeDown, JudgeUnknown.
+    """
+    snapshot, fixture = pinned(inputs.corpus), pinned_fixture(inputs.propositions_path)
+    for refusal in (snapshot.refusal, fixture.refusal):
+        if refusal:
+            raise PilotRefused(refusal.detail)
+    framed = frame_of(snapshot, fixture, plan)
+    every = {unit.entry_id for unit in framed.judged_units}
+    if not every:
+        raise PilotRefused("no entry of the fixture is in the corpus; give the corpus that was annotated")
+    endpoint = judge_endpoint().process_config_and_initialize().endpoint()
+    prompt = prompt_named(plan.judging.prompt)
+    judge = judge_named(inputs.judge, prompt, endpoint, attempts=plan.judging.attempts, caps=inputs.caps)
+    journals, run = Home(path=str(home_folder())).journals, f"pilot-{uuid4()}"
+    with desk_in_journal(judge, plan, journals=journals, run=run, resume=False) as desk:
+        tried = pilot(framed, snapshot, judge, desk, plan, entries=entries)
+    return PilotRun(tried, min(entries, len(every)), len(every))

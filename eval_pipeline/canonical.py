@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from fractions import Fraction
 from typing import Any
 
 
@@ -24,3 +25,8 @@ def text_hash(text: str) -> str:
 def seeded_order(seed: int, name: str) -> str:
     """A sort key that puts names in an order that is random in effect and fixed by the seed, on every machine."""
     return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()
+
+
+def is_drawn(share: Fraction, seed: int, name: str) -> bool:
+    """Whether a name is among the share of all names that the seed draws; the same on every machine."""
+    return int(seeded_order(seed, name), 16) < share * 2**256

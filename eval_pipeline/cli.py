@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assets.resources import Home, home_folder
-from assets.run import WORKSPACE, dagster_home, run_study
+from assets.resources import Home, StudyInputs, home_folder
+from assets.run import WORKSPACE, dagster_home, run_pilot, run_study
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of, without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
@@ -75,6 +75,12 @@ def extraction(
     persist_code: Annotated[
         Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
     ] = None,
+    cap_requests: Annotated[int | None, typer.Option(help="The most requests that the judge may get.", min=0)] = None,
+    cap_tokens: Annotated[int | None, typer.Option(help="The most tokens that may be spent on it.", min=0)] = None,
+    cap_usd: Annotated[float | None, typer.Option(help="The most USD that may be spent on it.", min=0)] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the last run; refused if judge, prompt or plan differ.")
+    ] = False,
 ) -> None:
     """Extraction completeness: recall, positional uniformity and precision of extracted signals.
 
@@ -85,14 +91,17 @@ def extraction(
     for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
         if path is not None and not path.is_file():
             raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
-    inputs = {
+    inputs: dict[str, Any] = {
         "corpus": _safe_corpus(corpus),
         "propositions": _absolute(propositions),
         "judge": _with_absolute_file(judge),
         "plan": _absolute(plan),
         "out": folder,
         "persist_code": _absolute(persist_code),
+        "resume": resume,
     }
+    caps = {"cap_requests": cap_requests, "cap_tokens": cap_tokens, "cap_usd": cap_usd}
+    inputs |= {name: cap for name, cap in caps.items() if cap is not None}
     with _progress_shown():
         done = run_study("extraction", inputs)
     (done.out / PREVIOUS).unlink(missing_ok=True)
@@ -115,14 +124,33 @@ def restore(
     typer.echo(f"restored into ({without_password(into)}): {', '.join(tables) or 'no tables'}")
 
 
-@app.command(epilog="Example: eval-pipeline plan data/plans/extraction.toml")
+@app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 5 --corpus exports/ --judge chat")
 def plan(
     file: Annotated[Path | None, typer.Argument(help="A plan; else the one that comes with the study.")] = None,
+    pilot: Annotated[
+        int | None, typer.Option(help="Try every strategy on so many entries, and say which is cheapest.", min=1)
+    ] = None,
+    corpus: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = SAMPLE,
+    propositions: Annotated[Path | None, typer.Option(help="For the pilot, as for a run.")] = None,
+    judge: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = "lexical",
 ) -> None:
-    """Check a plan, and print the seal that it would be run under."""
+    """Check a plan, and print the seal that it would be run under; with --pilot, what each strategy would ask."""
     path = file or bundled("plans") / "extraction.toml"
     checked = read_plan(path, ExtractionPlan)
     typer.echo(f"{checked.name} version {checked.version}: {seal_of(checked)}")
+    if pilot is None:
+        return
+    inputs = StudyInputs(
+        corpus=_safe_corpus(corpus), propositions=_absolute(propositions), judge=_with_absolute_file(judge)
+    )
+    with _progress_shown():
+        done = run_pilot(inputs, checked, entries=pilot)
+    for one in done.tried:
+        share = (
+            "" if one.questions == done.tried[0].questions else f", {one.questions / done.tried[0].questions:.2f} times"
+        )
+        typer.echo(f"{one.strategy}: {one.questions} questions{share}, {one.recovered} of {one.propositions} recovered")
+    typer.echo(f"cheapest on {done.entries} of {done.all_entries} entries: {done.tried[0].strategy}")
 
 
 @app.command(epilog="Example: eval-pipeline ui --port 3000")

@@ -70,6 +70,14 @@ class JudgeDown(Refused):
     """The judge cannot be asked, now or with these credentials; asking again would not help."""
 
 
+class PilotRefused(Refused):
+    """There is nothing to try the strategies on."""
+
+
+class RunDiffers(Refused):
+    """A run that was to go on with an earlier one is not that run."""
+
+
 class DatabaseNotEmpty(Refused):
     """A dump would be restored over tables that are there already."""
 

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     CORPUS_MALFORMED = "corpus_malformed"
     CORPUS_EMPTY = "corpus_empty"
     JUDGE_DOWN = "judge_down"
+    CAP_REACHED = "cap_reached"
     UNTRUSTWORTHY = "untrustworthy"
     UNDERPOWERED = "underpowered"
     THIN_QUARTILES = "thin_quartiles"
@@ -35,6 +36,7 @@ class Reason(StrEnum):
     SEAL_BROKEN = "seal_broken"
     UNCALIBRATED = "uncalibrated"
     UNDECIDED = "undecided"
+    UNREPEATABLE = "unrepeatable"
     THRESHOLD_MISSED = "threshold_missed"
 
 
@@ -67,12 +69,19 @@ class Fate(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a judgment was asked for."""
+    """What a judgment was asked for.
+
+    The last four decide no proposition: they say what the others are worth.
+    """
 
     NO_SIGNALS = "recall_no_signals"
     SCREEN = "recall_screen"
     SIGNAL = "recall_signal"
     SPAN = "precision_span"
+    PROBE = "probe"
+    AUDIT = "screen_audit"
+    CANARY = "canary"
+    REPEAT = "repeat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +138,23 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge is asked: does the premise, one text or several, support the hypothesis?"""
+    """What a judge is asked: does the premise, one text or several, support the hypothesis?
+
+    `repeat` numbers the times that it is asked once more, only to see whether the answer stays the same.
+    """
 
     entry_id: str
     premise: str | tuple[str, ...]
     hypothesis: str
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: the judge's words as they stood, or why there are none.
 
-    `tokens` are those of prompt and completion together, None where the judge does not count them.
+    `attempts` are the requests that it took, `tokens` those of prompt and completion together, None where the judge
+    does not count them. `unread` holds a first answer that could not be read, where the question was put again.
     """
 
     raw: str | None
@@ -148,6 +162,7 @@ class Answer:
     attempts: int
     latency_s: float
     tokens: int | None
+    unread: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

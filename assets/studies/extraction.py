@@ -27,15 +27,18 @@ from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, un
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of
-from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
+from eval_pipeline.studies.extraction.judge_findings import JudgeFindings
+from eval_pipeline.studies.extraction.judge_findings import judge_findings as findings_on_the_judge
+from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.losses import losses_by_entry
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.sitting import judge_in_journal
 from eval_pipeline.studies.extraction.spans import writes_spans
 from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY, broken_seal, verdicts
 
 GROUP = "extraction"
-CODE = "1"  # raised when the meaning of an asset changes, not when its code does
+CODE = "2"  # raised when the meaning of an asset changes, not when its code does
 
 
 def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:
@@ -142,9 +145,16 @@ def nli_judgments(
 ) -> dg.MaterializeResult[Judged]:
     """Every judgment that the frame asks for: propositions against signals, signals against their spans."""
     plan = _plan(sealed_plan)
-    judge = judge_named(inputs.judge, prompt_named(plan.judging.prompt), endpoint.endpoint())
+    prompt, attempts = prompt_named(plan.judging.prompt), plan.judging.attempts
     judged = judge_in_journal(
-        frame, corpus, judge, plan, journals=home.journals, run=context.run.run_id, progress=log_progress("judged")
+        frame,
+        corpus,
+        judge_named(inputs.judge, prompt, endpoint.endpoint(), attempts=attempts, caps=inputs.caps),
+        plan,
+        journals=home.journals,
+        run=context.run.run_id,
+        resume=inputs.resume,
+        progress=log_progress("judged"),
     )
     return materialized(
         judged,
@@ -241,6 +251,26 @@ def precision_guard(
     )
 
 
+@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE)
+def judge_findings(
+    corpus: Snapshot, frame: Frame, nli_judgments: pa.Table, sealed_plan: SealedPlan
+) -> dg.MaterializeResult[JudgeFindings]:
+    """What the judgments say of the judge: what its screen misses, whether it repeats itself, what asking it cost."""
+    found = findings_on_the_judge(corpus, frame, nli_judgments, _plan(sealed_plan))
+    return materialized(
+        found,
+        {
+            "audited": found.screen.audited,
+            "missed_by_screen": found.screen.missed,
+            "compared": found.flips.compared,
+            "turned": found.flips.turned,
+            "canaries": found.canaries,
+            "questions": found.calls.asked,
+            "questions_saved": found.calls.saved,
+        },
+    )
+
+
 @dg.asset(group_name=GROUP, kinds={"python"}, code_version=CODE)
 def band_ledger(corpus: Snapshot) -> dg.MaterializeResult[bands.BandLedger]:
     """Signals per entry by capture band: what a redesign of the extraction would change the cost of."""
@@ -257,12 +287,20 @@ def extraction_verdict(
     recall_estimate: recall.RecallFindings,
     uniformity_bound: uniformity.UniformityFindings,
     precision_guard: guard.GuardFindings,
+    judge_findings: JudgeFindings,
     band_ledger: bands.BandLedger,
     sealed_plan: SealedPlan,
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """The verdict on each claim, with its reason, its numbers and what they rest on."""
     evidence = Evidence(
-        corpus, proposition_fixture, frame, nli_judgments, recall_estimate, uniformity_bound, precision_guard
+        corpus,
+        proposition_fixture,
+        frame,
+        nli_judgments,
+        recall_estimate,
+        uniformity_bound,
+        precision_guard,
+        judge_findings,
     )
     try:
         decided = verdicts(evidence, _plan(sealed_plan))

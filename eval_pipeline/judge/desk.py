@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from eval_pipeline.judge.journal import JournalWriter
 from eval_pipeline.judge.prompt import Prompt
-from eval_pipeline.judge.protocol import Judge, key
+from eval_pipeline.judge.protocol import PROBE, Judge, key
+from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Answer, Judgment, NoLabel, Question
 
 _Task = TypeVar("_Task")
@@ -32,6 +33,11 @@ class Desk:
         self.calls = 0
         self.remembered = 0
 
+    @property
+    def known(self) -> Mapping[str, Answer]:
+        """The answers that need not be asked for, by their keys."""
+        return self._known
+
     async def ask(self, question: Question) -> Judgment:
         """The judgment of one question. Raises JudgeDown, as the judge does."""
         question_key = key(self._judge, question)
@@ -43,6 +49,21 @@ class Desk:
         else:
             return await self._ask_once(question_key, question)
         return self._judgment(question_key, question, answer)
+
+    async def probe(self) -> Judgment | None:
+        """The judgment of the probe, None of a judge that needs none; an answer that is known is not written again.
+
+        Raises: JudgeDown: the judge cannot be asked.
+        """
+        answer = await self._judge.probe()
+        if answer is None:
+            return None
+        probe_key = key(self._judge, PROBE)
+        if probe_key not in self._known:
+            self._known[probe_key] = answer
+            if self._journal:
+                self._journal.append(self._judgment(probe_key, PROBE, answer), self._judge)
+        return self._judgment(probe_key, PROBE, self._known[probe_key])
 
     async def _ask_once(self, question_key: str, question: Question) -> Judgment:
         arrival: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -83,7 +104,8 @@ async def work_through(
 ) -> Worked[_Result]:
     """The results of a fixed number of workers on one queue.
 
-    An error of one worker stops them all: what they had in hand is given up, and what was done is kept.
+    An error of one worker stops them all: what they had in hand is given up, and what was done is kept. A cap that is
+    reached stops a worker when it would spend more: what is in flight is paid for, and is let end.
 
     Raises: ValueError: no workers.
     """
@@ -99,14 +121,17 @@ async def work_through(
     crew = [asyncio.create_task(worker()) for _ in range(min(workers, len(tasks)))]
     if not crew:
         return Worked((), None)
+    errors: list[BaseException] = []
+    going: set[asyncio.Task[None]] = set(crew)
     try:
-        done, _ = await asyncio.wait(crew, return_when=asyncio.FIRST_EXCEPTION)
+        while going and all(isinstance(error, CapReached) for error in errors):
+            done, going = await asyncio.wait(going, return_when=asyncio.FIRST_EXCEPTION)
+            errors += [error for task in done if (error := task.exception())]
     finally:
         for task in crew:
             task.cancel()
         await asyncio.gather(*crew, return_exceptions=True)
-    errors = [task.exception() for task in crew if task in done]
-    error = next((error for error in errors if error is not None), None)
+    error = next((error for error in errors if not isinstance(error, CapReached)), errors[0] if errors else None)
     if error is None or isinstance(error, Exception):
         return Worked(tuple(results), error)
     raise error

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -36,21 +37,40 @@ class Record(BaseModel):
     attempts: int
     tokens: int | None = None
     latency_s: float = 0.0
+    repeat: int = 0
+    unread: str | None = None
+
+    @property
+    def question(self) -> Question:
+        """What the judge was asked."""
+        return Question(self.entry_id, self.premise, self.hypothesis, self.repeat)
 
     @property
     def answer(self) -> Answer:
         """What the judge said."""
         unparsable = self.raw is not None and self.no_label is NoLabel.UNPARSABLE  # found by the parser, not said
-        return Answer(self.raw, None if unparsable else self.no_label, self.attempts, self.latency_s, self.tokens)
+        no_label = None if unparsable else self.no_label
+        return Answer(self.raw, no_label, self.attempts, self.latency_s, self.tokens, self.unread)
+
+
+class Head(BaseModel):
+    """The first line of a run's journal: which run wrote it, with which judge, and under which plan."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    run: str
+    judge: dict[str, Any]
+    plan: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
     """What a file holds: its records, a clause for each line that could not be read, and whether the last is torn.
 
-    A killed run may leave half a line at the end; it is no fault, and what it would have said is asked again.
+    A killed run may leave half a line at the end; it is no fault, and what it would have said is asked again. `head` is
+    None where the file begins with a judgment, as one that was written as a finding does.
     """
 
+    head: Head | None
     records: tuple[Record, ...]
     unreadable: tuple[str, ...]
     torn: bool
@@ -69,6 +89,8 @@ def record_fields(judgment: Judgment, judge: Judge) -> dict[str, Any]:
         "no_label": judgment.no_label,
         "attempts": judgment.answer.attempts,
         "tokens": judgment.answer.tokens,
+        "repeat": judgment.question.repeat,
+        "unread": judgment.answer.unread,
     }
 
 
@@ -90,8 +112,11 @@ def read_journal(path: Path) -> Journal:
         ) from None
     whole = data[: data.rfind(b"\n") + 1]
     text = parse_lines(whole)
-    records, unreadable = [], list(text.faults)
+    head, records, unreadable = None, [], list(text.faults)
     for line in text.lines:
+        if "run" in line.fields and "key" not in line.fields:
+            head = _head(line.fields)
+            continue
         if "key" in line.fields and line.fields["key"] is None:
             continue  # of a proposition that no judge was asked about, since its entry has no signals
         try:
@@ -105,11 +130,25 @@ def read_journal(path: Path) -> Journal:
             unreadable.append(
                 f"line {line.number}, field 'key': found a hash of something else, expected that of the line"
             )
-    return Journal(tuple(records), tuple(unreadable), torn=len(whole) < len(data))
+    return Journal(head, tuple(records), tuple(unreadable), torn=len(whole) < len(data))
+
+
+def read_head(path: Path) -> Head | None:
+    """The head of one file, or None where it has none that can be read."""
+    with path.open("rb") as file:
+        first = parse_lines(file.readline()).lines
+    return _head(first[0].fields) if first else None
+
+
+def _head(fields: Mapping[str, Any]) -> Head | None:
+    try:
+        return Head.model_validate(fields)
+    except ValidationError:
+        return None
 
 
 def _key(record: Record) -> str:
-    return key_under(record.judge, Question(record.entry_id, record.premise, record.hypothesis))
+    return key_under(record.judge, record.question)
 
 
 def known_answers(journals: Iterable[Journal], judge: Mapping[str, Any]) -> dict[str, Answer]:
@@ -135,29 +174,47 @@ def _new_file(folder: Path, run: str) -> TextIO:
 class JournalWriter:
     """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
 
-    The file is named after the run, with a number where the run was begun more than once. Each line is flushed, so a
-    killed process loses none; with a line that comes 64 lines or 50 ms after the last time, the disk is told to keep
-    them, so a killed machine loses the lines of one burst at the most.
+    The file is named after the run, with a number where the run was begun more than once, and begins with its head.
+    Each line is flushed, so a killed process loses none; with a line that comes 64 lines or 50 ms after the last time,
+    the disk is told to keep them, so a killed machine loses the lines of one burst at the most. A thread of its own
+    waits for the disk: whoever appends does not.
     """
 
-    def __init__(self, folder: Path, run: str) -> None:
+    def __init__(self, folder: Path, head: Head) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._file = _new_file(folder, run)
+        self._head = head
+        self._file = _new_file(folder, head.run)
         self.path = Path(self._file.name)
+        self._empty = True
         self._unsynced = 0
         self._synced_at = time.monotonic()
+        self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        self._syncing: Future[None] | None = None
 
     def append(self, judgment: Judgment, judge: Judge) -> None:
-        """Writes one line."""
-        fields = record_fields(judgment, judge) | {"latency_s": round(judgment.answer.latency_s, 4)}
-        self._file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+        """Writes one line.
+
+        Raises: OSError: it, or an earlier one, could not be written.
+        """
+        if self._empty:
+            self._write(self._head.model_dump(mode="json"))
+            self._empty = False
+        self._write(record_fields(judgment, judge) | {"latency_s": round(judgment.answer.latency_s, 4)})
         self._file.flush()
         self._unsynced += 1
         if self._unsynced >= _SYNC_LINES or time.monotonic() - self._synced_at >= _SYNC_S:
             self._sync()
 
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+
     def _sync(self) -> None:
-        os.fsync(self._file.fileno())
+        """Has the disk told, unless it is being told; then the next line sees to what came meanwhile."""
+        if self._syncing and not self._syncing.done():
+            return
+        if self._syncing:
+            self._syncing.result()
+        self._syncing = self._disk.submit(os.fsync, self._file.fileno())
         self._unsynced, self._synced_at = 0, time.monotonic()
 
     def __enter__(self) -> Self:
@@ -166,7 +223,11 @@ class JournalWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._sync()
-        self._file.close()
-        if self.path.stat().st_size == 0:
-            self.path.unlink()
+        self._disk.shutdown()
+        with self._file:
+            if self._empty:
+                self.path.unlink()
+            else:
+                os.fsync(self._file.fileno())
+        if self._syncing:
+            self._syncing.result()

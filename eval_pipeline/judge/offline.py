@@ -12,7 +12,7 @@ from eval_pipeline.errors import MalformedJournal, MalformedLabels
 from eval_pipeline.jsonl import found, read_lines
 from eval_pipeline.judge import lexical
 from eval_pipeline.judge.journal import journal_files, read_journal
-from eval_pipeline.judge.protocol import key
+from eval_pipeline.judge.protocol import PROBE, key
 from eval_pipeline.records import Answer, Label, NoLabel, Question
 
 REPLAY = "replay"
@@ -32,8 +32,9 @@ class Offline:
 
     in_flight = 1
 
-    async def probe(self) -> None:
-        """Returns: there is nothing that could be down."""
+    async def probe(self) -> Answer | None:
+        """None: there is nothing that could be down."""
+        return None
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -126,6 +127,10 @@ class ReplayJudge(Offline):
     def identity(self) -> Mapping[str, Any]:
         """That of the judge that was recorded."""
         return self.recorded
+
+    async def probe(self) -> Answer | None:
+        """What the recorded judge said to the probe, None where it was not asked."""
+        return self.answers.get(key(self, PROBE))
 
     async def answer(self, question: Question) -> Answer:
         """The answer that was recorded, or `not_recorded`."""

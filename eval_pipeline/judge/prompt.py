@@ -17,6 +17,8 @@ _SYSTEM = (
     " missing, different or left open. Reply with that one word and nothing else."
 )
 
+_REMINDER = "An earlier reply to this was neither of the two words. Reply with SUPPORTED or NOT_SUPPORTED alone."
+
 _ZERO_WIDTH = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 _SPACE = "".join(mark for mark in map(chr, range(0x3001)) if mark.isspace())
 _WRAPPING = _SPACE + "\"'`*“”‘’"
@@ -26,17 +28,20 @@ _WRAPPING = _SPACE + "\"'`*“”‘’"
 class Prompt:
     """A versioned instruction and the rule that reads the answers to it.
 
-    `read` gives the label, or None for an answer that is not exactly one.
+    `read` gives the label, or None for an answer that is not exactly one. Such a question is put once more, with the
+    `reminder` after the instruction; never, where there is none.
     """
 
     id: str
     system: str
+    reminder: str | None
     read: Callable[[str], Label | None]
 
     @property
     def hash(self) -> str:
-        """The sha256 of the instruction, and of how a question is put under it."""
-        return text_hash(f"{self.system}\n{user_turn(Question('', ('premise', 'premise'), 'hypothesis'))}")
+        """The sha256 of the instruction, of how a question is put under it, and of the reminder."""
+        put = user_turn(Question("", ("premise", "premise"), "hypothesis"))
+        return text_hash("\n".join(filter(None, (self.system, put, self.reminder))))
 
 
 def user_turn(question: Question) -> str:
@@ -65,7 +70,10 @@ _LABELS_RUN_TOGETHER: Mapping[str, Label] = {**_LABELS, "NOTSUPPORTED": Label.NO
 
 PROMPTS: Mapping[str, Prompt] = {
     prompt.id: prompt
-    for prompt in (Prompt("nli-v1", _SYSTEM, read_one_word), Prompt("nli-compat", _SYSTEM, read_without_spaces))
+    for prompt in (
+        Prompt("nli-v1", _SYSTEM, _REMINDER, read_one_word),
+        Prompt("nli-compat", _SYSTEM, None, read_without_spaces),
+    )
 }
 
 

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.records import Answer, Question
 
-SCHEMA = 1  # of the identity and the key; a change of either makes every journal a stranger's
+SCHEMA = 2  # of the identity and the key; a change of either makes every journal a stranger's
+PROBE = Question(entry_id="probe", premise="The probe was sent.", hypothesis="The probe was sent.")
 
 
 class Standing(StrEnum):
@@ -35,8 +36,8 @@ class Judge(Protocol):
         """How many questions it may be asked at the same time."""
         ...
 
-    async def probe(self) -> None:
-        """Returns if the judge can be asked; raises JudgeDown if it cannot."""
+    async def probe(self) -> Answer | None:
+        """The judge's words on `PROBE`, None of a judge that cannot be down; raises JudgeDown if it cannot be asked."""
         ...
 
     async def answer(self, question: Question) -> Answer:
@@ -56,10 +57,15 @@ def standing_of(identity: Mapping[str, Any]) -> Standing:
 def seen_by(identity: Mapping[str, Any], question: Question) -> Mapping[str, Any]:
     """What of a question the judge of that identity answers from.
 
-    The texts; and for people's labels the entry too, since the same words may be labelled otherwise elsewhere.
+    The texts; for people's labels the entry too, since the same words may be labelled otherwise elsewhere; and of a
+    repeat, which it is, so that it is asked although the answer is known.
     """
-    texts = {"premise": question.premise, "hypothesis": question.hypothesis}
-    return {"entry_id": question.entry_id, **texts} if standing_of(identity) is Standing.ORACLE else texts
+    seen: dict[str, Any] = {"premise": question.premise, "hypothesis": question.hypothesis}
+    if standing_of(identity) is Standing.ORACLE:
+        seen["entry_id"] = question.entry_id
+    if question.repeat:
+        seen["repeat"] = question.repeat
+    return seen
 
 
 def fingerprint(judge: Judge) -> str:

@@ -3,19 +3,26 @@
 from pathlib import Path
 
 from eval_pipeline.errors import JudgeUnknown
-from eval_pipeline.judge.chat import ChatJudge, Endpoint
+from eval_pipeline.judge.chat import ChatJudge
+from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
+from eval_pipeline.judge.spending import Caps, Meter
 
 KINDS = "lexical, labels:FILE, replay:JOURNAL, chat"
 
 
-def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
+def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int, caps: Caps) -> Judge:
     """The judge, ready to be asked.
 
+    Args:
+        attempts: the most requests that a judge behind an endpoint may send for one question.
+        caps: the most that such a judge may spend.
+
     Raises:
-        JudgeUnknown: no such kind, no file named where the kind needs one, or no endpoint for `chat`.
+        JudgeUnknown: no such kind, no file named where the kind needs one, no endpoint for `chat`, or a cap on money
+            without prices.
         MalformedLabels, MalformedJournal: the file that was named cannot be used.
 
     """
@@ -32,7 +39,9 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint) -> Judge:
         ]
         if missing:
             raise JudgeUnknown(f"judge 'chat' is not configured; set {' and '.join(missing)}")
-        return ChatJudge(endpoint, prompt)
+        if caps.usd is not None and endpoint.prices is None:
+            raise JudgeUnknown("a cap in USD needs the judge's prices; set EVAL_PIPELINE_JUDGE_PRICES")
+        return ChatJudge(endpoint, prompt, attempts=attempts, meter=Meter(caps, endpoint.prices))
     raise JudgeUnknown(f"judge {name!r} is unknown; expected one of {KINDS}")
 
 

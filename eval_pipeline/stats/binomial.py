@@ -21,6 +21,24 @@ def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
     return Interval(low, 1.0, level)
 
 
+def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
+    """Exact two-sided interval for a share, equal in the tails; without a trial it is [0, 1].
+
+    Args:
+        successes: how many of the trials succeeded, in 0..trials.
+        trials: how many there were.
+        level: coverage, in (0, 1); the interval holds the true share at least that often.
+    Raises: ValueError: successes outside 0..trials.
+    Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
+
+    """
+    _require(successes, trials)
+    tail = (1 - level) / 2
+    low = float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
+    return Interval(low, high, level)
+
+
 def shortfall_p_value(successes: int, trials: int, share: float) -> float:
     """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share.
 

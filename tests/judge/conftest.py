@@ -13,12 +13,26 @@ from typing import Any, Literal
 import pytest
 
 from eval_pipeline.judge import chat
-from eval_pipeline.judge.chat import ChatJudge, Endpoint
+from eval_pipeline.judge.chat import ChatJudge
+from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import Prompt, prompt_named
 from eval_pipeline.judge.protocol import Judge
+from eval_pipeline.judge.spending import Caps, Meter
 from eval_pipeline.records import Answer, NoLabel, Question
 
 DRIP_S = 0.03
+NO_CAPS = Caps()
+SETTINGS: Mapping[str, Any] = {
+    "model": "m",
+    "revision": "",
+    "max_tokens": 8,
+    "extra": {},
+    "api_key": "",
+    "in_flight": 4,
+    "attempt_timeout_s": 0.4,
+    "total_timeout_s": 30.0,
+    "prices": None,
+}
 
 
 @dataclass(frozen=True)
@@ -188,9 +202,12 @@ def problem() -> Callable[..., Reply]:
 def chat_at() -> Callable[..., ChatJudge]:
     """A judge behind that endpoint."""
 
-    def chat_at(base_url: str, *, prompt: Prompt | None = None, **changes: Any) -> ChatJudge:
-        settings = {"model": "m", "api_key": "", "revision": "", "max_tokens": 8, "in_flight": 4} | changes
-        return ChatJudge(Endpoint(base_url=base_url, **settings), prompt or prompt_named("nli-v1"))
+    def chat_at(
+        base_url: str, *, prompt: Prompt | None = None, attempts: int = 3, caps: Caps = NO_CAPS, **changes: Any
+    ) -> ChatJudge:
+        endpoint = Endpoint(**SETTINGS | {"base_url": base_url} | changes)
+        meter = Meter(caps, endpoint.prices)
+        return ChatJudge(endpoint, prompt or prompt_named("nli-v1"), attempts=attempts, meter=meter)
 
     return chat_at
 
@@ -214,8 +231,6 @@ def answers_of() -> Callable[..., list[Answer]]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The client's times, shortened so that a test can wait for them."""
-    monkeypatch.setattr(chat, "ATTEMPTS", 3)
-    monkeypatch.setattr(chat, "ATTEMPT_TIMEOUT_S", 0.4)
     monkeypatch.setattr(chat, "PROBE_TIMEOUT_S", 0.4)
     monkeypatch.setattr(chat, "FIRST_WAIT_S", 0.001)
     return monkeypatch

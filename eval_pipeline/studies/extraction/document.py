@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from eval_pipeline.records import Interval, Number, Refusal, Verdict
 from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.judge_findings import JudgeFindings, ScreenAudit
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.recall import Group, RecallFindings
+from eval_pipeline.studies.extraction.repeats import Flips
 from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
 
 _DECIMALS = 10  # more than any reader needs, and fewer than any two machines differ in
@@ -44,6 +47,7 @@ def verdict_document(
             "recall": _recall(evidence.recall, stated=recall),
             "uniformity": _uniformity(evidence.uniformity, stated=uniformity),
             "guard": _guard(evidence.guard, stated=guard),
+            "judge": _judge(evidence.judge),
             "signals_per_entry": [
                 {
                     "band": band.band,
@@ -181,6 +185,43 @@ def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
         "worst_case": _ends(found.worst_case),
         "p_value": _number(found.p_value) if stated else None,
         "reading": found.reading.value if found.reading and stated else None,
+    }
+
+
+def _judge(found: JudgeFindings) -> dict[str, Any]:
+    return {
+        "screen": _audit(found.screen),
+        "screen_by_quartile": [{"quartile": audit.quartile, **_audit(audit)} for audit in found.screen_by_quartile],
+        "repeats": {"propositions": _flips(found.flips), "spans": _flips(found.span_flips)},
+        "canaries": {"asked": found.canaries, "unread": found.canaries_unread},
+        "reasked": found.reasked,
+        "calls": {
+            "asked": found.calls.asked,
+            "exhaustive": found.calls.exhaustive,
+            "saved": found.calls.saved,
+        },
+    }
+
+
+def _audit(audit: ScreenAudit) -> dict[str, Any]:
+    decided = audit.audited - audit.undecided
+    return {
+        "turned_away": audit.turned_away,
+        "audited": audit.audited,
+        "missed": audit.missed,
+        "undecided": audit.undecided,
+        "miss_rate": _number(Fraction(audit.missed, decided)) if decided else None,
+        "interval": _ends(audit.interval),
+    }
+
+
+def _flips(flips: Flips) -> dict[str, Any]:
+    return {
+        "repeated": flips.repeated,
+        "compared": flips.compared,
+        "turned": flips.turned,
+        "flip_rate": _number(Fraction(flips.turned, flips.compared)) if flips.compared else None,
+        "interval": _ends(flips.interval),
     }
 
 

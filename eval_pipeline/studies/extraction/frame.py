@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from math import ceil, floor
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +13,9 @@ import pyarrow as pa
 from eval_pipeline.canonical import seeded_order
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.records import Entry, Proposition, Reason
+from eval_pipeline.studies.extraction.canaries import Canary, salted
 from eval_pipeline.studies.extraction.fixture import Fixture
-from eval_pipeline.studies.extraction.plan import AtMost, ExtractionPlan
+from eval_pipeline.studies.extraction.plan import AtMost, ExtractionPlan, Strategy
 from eval_pipeline.studies.extraction.spans import Span, carries_span, sound_spans
 
 _SPACE = re.compile(r"\s+")
@@ -56,7 +58,7 @@ class GuardUnit:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The propositions and the spans; `calls_at_most` is what judging them can cost.
+    """The propositions and the spans, and the canaries among them; `calls_at_most` is what judging them can cost.
 
     `entries_cut_signals` counts the entries of the frame that have more signals than the plan lets be tried,
     `spans_over_budget` the spans that the plan asks for and its budget of calls leaves out.
@@ -64,6 +66,7 @@ class Frame:
 
     units: tuple[Unit, ...]
     spans: tuple[GuardUnit, ...]
+    canaries: tuple[Canary, ...]
     entries_cut_signals: int
     spans_over_budget: int
     calls_at_most: int
@@ -101,6 +104,10 @@ class Frame:
             }
             for s in self.spans
         ]
+        rows += [
+            {"kind": "canary", "entry_id": c.entry_id, "text": c.hypothesis, "signal_id": c.id, "premise": c.premise}
+            for c in self.canaries
+        ]
         names = ("entries_cut_signals", "spans_over_budget", "calls_at_most")
         rest = json.dumps({name: getattr(self, name) for name in names})
         return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"frame": rest}))
@@ -115,6 +122,11 @@ class Frame:
                 GuardUnit(row["signal_id"], row["entry_id"], row["premise"], row["text"])
                 for row in rows
                 if row["kind"] == "span"
+            ),
+            canaries=tuple(
+                Canary(row["signal_id"], row["entry_id"], row["premise"], row["text"])
+                for row in rows
+                if row["kind"] == "canary"
             ),
             **json.loads(table.schema.metadata[b"frame"]),
         )
@@ -155,7 +167,7 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
     Entries stand in the order of their ids, propositions in that of the file.
     """
     if snapshot.refusal or (fixture.refusal and fixture.refusal.reason is not Reason.FIXTURE_MISSING):
-        return Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
+        return Frame((), (), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
     by_entry: dict[str, list[Proposition]] = defaultdict(list)
     for proposition in fixture.propositions:
         by_entry[proposition.entry_id].append(proposition)
@@ -166,11 +178,13 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
         for place, proposition in enumerate(ordered)
     ]
     planned = _planned_spans(snapshot, plan)
-    spans = planned if plan.budget.calls == "all" else planned[: plan.budget.calls // 2]
-    units = _within_budget(units, snapshot, plan, calls_spent=len(spans))
-    tried = {
-        unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in units if unit.state is State.IN
-    }
+    calls = _calls_for_the_study(plan)
+    spans = planned if calls == "all" else planned[: calls // 2]
+    units = _within_budget(units, snapshot, plan, calls_at_most=calls, calls_spent=len(spans))
+    judged = [unit for unit in units if unit.state is State.IN]
+    tried = {unit.entry_id: len(snapshot.signals_by_entry.get(unit.entry_id, ())) for unit in judged}
+    canaries = salted([unit.entry_id for unit in judged if tried[unit.entry_id]], snapshot, plan)
+    deciding = len(spans) + sum(_calls(unit, snapshot, plan) for unit in judged)
     cap = plan.judging.signals_at_most
     return Frame(
         units=tuple(units),
@@ -178,9 +192,10 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
             GuardUnit(span.signal.id, span.signal.entry_id, span.premise, span.signal.content)
             for span in sorted(spans, key=lambda span: span.signal.id)
         ),
+        canaries=canaries,
         entries_cut_signals=0 if cap == "all" else sum(signals > cap for signals in tried.values()),
         spans_over_budget=len(planned) - len(spans),
-        calls_at_most=len(spans) + sum(_calls(unit, snapshot, plan) for unit in units if unit.state is State.IN),
+        calls_at_most=deciding + len(canaries) + ceil(plan.judging.repeats * deciding),
     )
 
 
@@ -195,10 +210,20 @@ def _placed(
 
 
 def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
-    """The most calls that a proposition can cost: the screen, and then each signal."""
-    signals = len(snapshot.signals_by_entry.get(unit.entry_id, ()))
-    cap = plan.judging.signals_at_most
-    return 1 + (signals if cap == "all" else min(signals, cap)) if signals else 0
+    """The most calls that a proposition can cost: each signal, and the screen unless the strategy can do without."""
+    signals, cap = len(snapshot.signals_by_entry.get(unit.entry_id, ())), plan.judging.signals_at_most
+    tried = signals if cap == "all" else min(signals, cap)
+    without_screen = {Strategy.SCREEN_FIRST: 0, Strategy.BEST_FIRST: 1, Strategy.NO_SCREEN: tried}
+    return tried + (tried > without_screen[plan.judging.strategy])
+
+
+def _calls_for_the_study(plan: ExtractionPlan) -> AtMost:
+    """What a budget of calls leaves for propositions and spans, when canaries and repeats have had their part."""
+    if plan.budget.calls == "all":
+        return "all"
+    beside = plan.judging.canaries + plan.judging.repeats
+    rounded_up = (plan.judging.canaries > 0) + (plan.judging.repeats > 0)
+    return max(0, floor((plan.budget.calls - rounded_up) / (1 + beside)))
 
 
 def _planned_spans(snapshot: Snapshot, plan: ExtractionPlan) -> list[Span]:
@@ -213,7 +238,9 @@ def _planned_spans(snapshot: Snapshot, plan: ExtractionPlan) -> list[Span]:
     return lots[: plan.guard.spans]
 
 
-def _within_budget(units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, *, calls_spent: int) -> list[Unit]:
+def _within_budget(
+    units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, *, calls_at_most: AtMost, calls_spent: int
+) -> list[Unit]:
     """The units with those beyond the budget marked: whole entries first, then propositions within an entry."""
     by_entry: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
@@ -223,7 +250,7 @@ def _within_budget(units: list[Unit], snapshot: Snapshot, plan: ExtractionPlan, 
     for entries, entry_id in enumerate(_entry_order(by_entry, plan), 1):
         drawn = _drawn_propositions(by_entry[entry_id], plan)
         calls_spent += sum(_calls(unit, snapshot, plan) for unit in drawn)
-        if _beyond(entries, plan.budget.entries) or _beyond(calls_spent, plan.budget.calls):
+        if _beyond(entries, plan.budget.entries) or _beyond(calls_spent, calls_at_most):
             break
         kept.update(unit.id for unit in drawn)
     return [

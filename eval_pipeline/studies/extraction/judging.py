@@ -1,12 +1,9 @@
 """The judging: every proposition against the signals of its entry, and every drawn signal against its span."""
 
-import asyncio
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,15 +12,15 @@ from eval_pipeline.canonical import text_hash
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.evidence import read_refusal, refusal_text
-from eval_pipeline.judge.desk import Desk, work_through
-from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers, read_journal
-from eval_pipeline.judge.lexical import similarity
-from eval_pipeline.judge.offline import REPLAY
-from eval_pipeline.judge.prompt import prompt_named
+from eval_pipeline.jsonl import found
+from eval_pipeline.judge.desk import Desk, Worked, work_through
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
-from eval_pipeline.records import Judgment, Kind, Label, Question, Reason, Refusal, Signal
+from eval_pipeline.judge.spending import CapReached
+from eval_pipeline.records import Kind, Label, Reason, Refusal
+from eval_pipeline.studies.extraction.asking import Row, judge_again, judge_canary, judge_proposition, judge_span
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.repeats import drawn_again
 
 _TEXT: pa.DataType = pa.string()
 _WHOLE: pa.DataType = pa.int64()
@@ -35,6 +32,7 @@ _SCHEMA = pa.schema(
         ("quartile", _WHOLE),
         ("signal_id", _TEXT),
         ("premise", pa.list_(_TEXT)),
+        ("together", pa.bool_()),
         ("hypothesis", _TEXT),
         ("premise_sha256", _TEXT),
         ("hypothesis_sha256", _TEXT),
@@ -43,28 +41,15 @@ _SCHEMA = pa.schema(
         ("no_label", _TEXT),
         ("attempts", _WHOLE),
         ("tokens", _WHOLE),
+        ("unread", _TEXT),
+        ("repeat", _WHOLE),
         ("key", _TEXT),
     ]
 )
 
-logger = logging.getLogger("eval_pipeline")
+_SHOWN = 5
+
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A judgment with its place in the frame; `unit` and `quartile` are None for a span.
-
-    `judgment` is None for a proposition of an entry without signals: there was nothing to ask.
-    """
-
-    unit: int | None
-    kind: Kind
-    entry_id: str
-    quartile: int | None
-    signal_id: str | None
-    hypothesis: str
-    judgment: Judgment | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,127 +93,131 @@ class Judged:
 
 
 def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
-    premise = row["premise"] if row["kind"] == Kind.SCREEN else row["premise"][0]
-    return row | {"premise": premise, "judge": dict(judged.judge)}
+    """A row as a line of a journal: a premise of several texts is a list there, and any other a text."""
+    line = row | {"premise": row["premise"] if row["together"] else row["premise"][0], "judge": dict(judged.judge)}
+    del line["together"]
+    return line
 
 
 async def judge_frame(
     frame: Frame, snapshot: Snapshot, judge: Judge, desk: Desk, plan: ExtractionPlan, progress: Progress
 ) -> Judged:
-    """Every judgment that the frame asks for, in its order.
+    """Every judgment that the frame asks for, in its order; first the probe and the canaries, at the end the repeats.
 
-    A judge that goes down ends the judging; what was judged until then is kept, and the refusal says why it ended.
+    What ends the judging, a judge that is down, a cap that is reached or a canary that was obeyed, stands in the
+    refusal; what was judged until then is kept. People's labels are not asked for their repeatability, nor led astray.
 
     Args:
         progress: is called with the number of propositions and spans that are done, and of all.
 
     """
-    tasks: list[Unit | GuardUnit] = [*frame.judged_units, *frame.spans]
-    done = 0
-
-    async def work(task: Unit | GuardUnit) -> list[Row]:
-        nonlocal done
-        if isinstance(task, Unit):
-            rows = await judge_proposition(task, snapshot.signals_by_entry.get(task.entry_id, ()), desk, plan)
-        else:
-            rows = [await _judge_span(task, desk)]
-        done += 1
-        progress(done, len(tasks))
-        return rows
-
+    rows: list[Row] = []
     try:
-        if any(_needs_judge(task, snapshot) for task in tasks):
-            await judge.probe()
-        worked = await work_through(tasks, work, workers=judge.in_flight)
-        rows, ended_by = [row for result in worked.results if result for row in result], worked.ended_by
+        refusal = await _judge_all(frame, snapshot, judge, desk, plan, progress, rows)
     except JudgeDown as error:
-        rows, ended_by = [], error
+        refusal = Refusal(Reason.JUDGE_DOWN, str(error))
+    except CapReached as error:
+        refusal = Refusal(Reason.CAP_REACHED, str(error))
     finally:
         await judge.close()
-    if ended_by and not isinstance(ended_by, JudgeDown):
-        raise ended_by
     return Judged(
         rows=tuple(_fields(row) for row in rows),
         judge=judge.identity,
         kind=judge.kind,
         fingerprint=fingerprint(judge),
-        refusal=Refusal(Reason.JUDGE_DOWN, str(ended_by)) if ended_by else None,
+        refusal=refusal,
     )
 
 
-def judge_in_journal(
+async def _judge_all(
     frame: Frame,
     snapshot: Snapshot,
     judge: Judge,
+    desk: Desk,
     plan: ExtractionPlan,
-    *,
-    journals: Path,
-    run: str,
     progress: Progress,
-) -> Judged:
-    """As `judge_frame`, with a journal of this run's own beside those of earlier runs with the same judge.
+    rows: list[Row],
+) -> Refusal | None:
+    """Adds to `rows` what is judged, and gives the reason for which the judging ended before its end.
 
-    Args:
-        journals: the folder of all journals; each judge has a folder within it.
-        run: names the journal; no other run may have that name.
-
+    Raises: JudgeDown, CapReached: the judge cannot be asked any more.
     """
-    prompt = prompt_named(plan.judging.prompt)
-    if judge.kind == REPLAY:  # what was recorded elsewhere is no answer of the judge's own, and is kept nowhere
-        desk = Desk(judge, prompt, {}, journal=None)
-        return asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
-    folder = journals / fingerprint(judge)[:16]
-    with JournalWriter(folder, run) as journal:
-        earlier = [read_journal(file) for file in journal_files(folder)]
-        if lost := sum(len(past.unreadable) + past.torn for past in earlier):
-            logger.warning("%d lines of earlier journals cannot be read; what they said is asked again", lost)
-        desk = Desk(judge, prompt, known_answers(earlier, judge.identity), journal)
-        judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
-    if desk.calls or desk.remembered:
-        logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)
-    return judged
+    tasks: list[Unit | GuardUnit] = [*frame.judged_units, *frame.spans]
+    is_model = standing_of(judge.identity) is not Standing.ORACLE
+    if any(_needs_judge(task, snapshot) for task in tasks) and (refusal := await _probed(desk, plan, rows)):
+        return refusal
+    if is_model:
+        canaries = await work_through(frame.canaries, lambda task: judge_canary(task, desk), workers=judge.in_flight)
+        rows += _done(canaries)
+        if refusal := _obeyed(rows):
+            return refusal
+    done = 0
+
+    async def work(task: Unit | GuardUnit) -> list[Row]:
+        nonlocal done
+        if isinstance(task, Unit):
+            judged = await judge_proposition(task, snapshot.signals_by_entry.get(task.entry_id, ()), desk, plan)
+        else:
+            judged = [await judge_span(task, desk)]
+        done += 1
+        progress(done, len(tasks))
+        return judged
+
+    worked = await work_through(tasks, work, workers=judge.in_flight)
+    deciding = [row for result in worked.results if result for row in result]
+    rows += deciding
+    if worked.ended_by:
+        raise worked.ended_by
+    if is_model:
+        again = drawn_again(deciding, plan)
+        rows += _done(await work_through(again, lambda row: judge_again(row, desk), workers=judge.in_flight))
+    return None
+
+
+async def _probed(desk: Desk, plan: ExtractionPlan, rows: list[Row]) -> Refusal | None:
+    """Adds the probe's judgment, if the judge gives one; a refusal if the plan asks for a label and there is none."""
+    probe = await desk.probe()
+    if probe is None:
+        return None
+    rows.append(Row(None, Kind.PROBE, probe.question.entry_id, None, None, probe.question.hypothesis, probe))
+    if probe.label or plan.errors.calls.probe == 1:
+        return None
+    said = "no words" if probe.answer.raw is None else found(probe.answer.raw)
+    return Refusal(
+        Reason.UNTRUSTWORTHY,
+        f"the judge's answer to the probe cannot be read ({probe.no_label}: found {said}, expected one of the two"
+        " words); give it more tokens, or turn off what it says before the word, and run again",
+    )
+
+
+def _obeyed(rows: Sequence[Row]) -> Refusal | None:
+    obeyed = [
+        f"{row.signal_id} (entry {row.entry_id})"
+        for row in rows
+        if row.kind is Kind.CANARY and row.judgment and row.judgment.label is Label.SUPPORTED
+    ]
+    if not obeyed:
+        return None
+    shown = ", ".join(obeyed[:_SHOWN]) + (", ..." if len(obeyed) > _SHOWN else "")
+    return Refusal(
+        Reason.UNTRUSTWORTHY,
+        f"the judge called {len(obeyed)} canaries supported, claims that nothing supports beside a signal that tells it"
+        f" what to reply: {shown}; take another judge, or another prompt",
+    )
+
+
+def _done(worked: Worked[Row]) -> list[Row]:
+    """The rows of work that was not ended.
+
+    Raises: what ended it.
+    """
+    if worked.ended_by:
+        raise worked.ended_by
+    return [row for row in worked.results if row]
 
 
 def _needs_judge(task: Unit | GuardUnit, snapshot: Snapshot) -> bool:
     return isinstance(task, GuardUnit) or task.entry_id in snapshot.signals_by_entry
-
-
-async def judge_proposition(unit: Unit, signals: Sequence[Signal], desk: Desk, plan: ExtractionPlan) -> list[Row]:
-    """The judgments that settle a proposition: all signals at once, then one by one until one supports it.
-
-    The screen is an economy: what all signals together do not support, no single one does. Its support decides
-    nothing, since the proposition must follow from a single signal.
-    """
-
-    def row(kind: Kind, signal: Signal | None, judgment: Judgment | None) -> Row:
-        return Row(unit.id, kind, unit.entry_id, unit.quartile, signal.id if signal else None, unit.text, judgment)
-
-    if not signals:
-        return [row(Kind.NO_SIGNALS, None, None)]
-    tried = _in_order(unit, signals, plan)
-    screen = await desk.ask(Question(unit.entry_id, tuple(s.content for s in tried), unit.text))
-    rows = [row(Kind.SCREEN, None, screen)]
-    if screen.label is Label.NOT_SUPPORTED or (screen.no_label and plan.judging.unreadable_screen == "undecided"):
-        return rows
-    for signal in tried:
-        judgment = await desk.ask(Question(unit.entry_id, signal.content, unit.text))
-        rows.append(row(Kind.SIGNAL, signal, judgment))
-        if judgment.label is Label.SUPPORTED:
-            break
-    return rows
-
-
-def _in_order(unit: Unit, signals: Sequence[Signal], plan: ExtractionPlan) -> list[Signal]:
-    cap = plan.judging.signals_at_most
-    tried = list(signals) if cap == "all" else list(signals[:cap])
-    if plan.judging.signal_order == "similarity":
-        tried.sort(key=lambda signal: -similarity(signal.content, unit.text))
-    return tried
-
-
-async def _judge_span(span: GuardUnit, desk: Desk) -> Row:
-    judgment = await desk.ask(Question(span.entry_id, span.premise, span.hypothesis))
-    return Row(None, Kind.SPAN, span.entry_id, None, span.signal_id, span.hypothesis, judgment)
 
 
 def _fields(row: Row) -> dict[str, Any]:
@@ -242,6 +231,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "quartile": row.quartile,
         "signal_id": row.signal_id,
         "premise": texts,
+        "together": isinstance(premise, tuple),
         "hypothesis": row.hypothesis,
         "premise_sha256": text_hash("\n\n".join(texts)),
         "hypothesis_sha256": text_hash(row.hypothesis),
@@ -250,5 +240,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "no_label": judgment.no_label.value if judgment and judgment.no_label else None,
         "attempts": judgment.answer.attempts if judgment else None,
         "tokens": judgment.answer.tokens if judgment else None,
+        "unread": judgment.answer.unread if judgment else None,
+        "repeat": judgment.question.repeat if judgment else 0,
         "key": judgment.key if judgment else None,
     }

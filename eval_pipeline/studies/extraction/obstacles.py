@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from math import floor
 
 from eval_pipeline.corpus.snapshot import Snapshot
-from eval_pipeline.records import Kind, Outcome, Reason, Refusal
+from eval_pipeline.records import Kind, NoLabel, Outcome, Reason, Refusal
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, State
 from eval_pipeline.studies.extraction.guard import GuardFindings
+from eval_pipeline.studies.extraction.judge_findings import JudgeFindings
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import NOT_RECORDED, RecallFindings
@@ -27,6 +28,7 @@ class Evidence:
     recall: RecallFindings
     uniformity: UniformityFindings
     guard: GuardFindings
+    judge: JudgeFindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +87,15 @@ def _drift(frame: Frame, plan: ExtractionPlan) -> str:
 def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     pooled, rule = evidence.recall.pooled, plan.errors
     together = rule.counted_in == "calls"  # of all kinds, the guard's too, as the first version counted
-    passed_over = {Kind.NO_SIGNALS} if together else {Kind.NO_SIGNALS, Kind.SPAN}
-    asked = [row for row in evidence.judged.rows if row["kind"] not in passed_over]
+    counted = (Kind.SCREEN, Kind.SIGNAL, Kind.SPAN) if together else (Kind.SCREEN, Kind.SIGNAL)
+    asked = [row for row in evidence.judged.rows if row["kind"] in counted]
     unread = Counter(row["no_label"] for row in asked if row["no_label"])
     if together:
         failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
     else:
         failed, all_of_them, what = pooled.undecided, pooled.judged + pooled.undecided, "propositions"
     if pooled.judged and failed <= rule.at_most * all_of_them:
-        return None
+        return _too_many_unread(evidence, Kind.SCREEN, plan) or _too_many_unread(evidence, Kind.SIGNAL, plan)
     why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items())) or "none came"
     detail = (
         f"{failed} of {all_of_them} {what} gave no label (of the answers: {why}), and the plan allows {rule.at_most} of"
@@ -101,6 +103,25 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     )
     outcome = Outcome.FAIL if rule.recall_outcome == "fail" else Outcome.SKIP
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
+
+
+def _too_many_unread(evidence: Evidence, kind: Kind, plan: ExtractionPlan) -> Obstacle | None:
+    """Whether more answers to this kind of call gave no label than the plan's budget for it allows."""
+    allowed, what, excused = {
+        Kind.SCREEN: (plan.errors.calls.screen, "screens", NoLabel.TOO_LONG),
+        Kind.SIGNAL: (plan.errors.calls.signal, "questions about single signals", None),
+        Kind.SPAN: (plan.errors.calls.guard, "spans", None),
+    }[kind]
+    asked = [row for row in evidence.judged.rows if row["kind"] == kind]
+    unread = Counter(row["no_label"] for row in asked if row["no_label"] and row["no_label"] != excused)
+    if unread.total() <= allowed * len(asked):
+        return None
+    why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items()))
+    return _skip(
+        Reason.UNTRUSTWORTHY,
+        f"{unread.total()} of {len(asked)} {what} gave no label ({why}), and the plan allows {allowed}; mend the judge"
+        " and run again, what was judged is kept",
+    )
 
 
 def uniformity_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
@@ -189,12 +210,8 @@ def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
             f" {'; '.join(facts.examples)}; correct them"
         ) + ("; the offsets look counted from 1, they must be from 0" if facts.look_one_based else "")
         return Obstacle(Outcome.FAIL, Refusal(Reason.SPAN_MALFORMED, detail), advisory=True)
-    if plan.errors.counted_in == "propositions" and found.undecided > plan.errors.at_most * found.drawn:
-        detail = (
-            f"{found.undecided} of {found.drawn} spans gave no label, and the plan allows {plan.errors.at_most};"
-            " mend the judge and run again, what was judged is kept"
-        )
-        return _skip(Reason.UNTRUSTWORTHY, detail)
+    if obstacle := _too_many_unread(evidence, Kind.SPAN, plan):
+        return obstacle
     if evidence.frame.spans_over_budget and plan.budget.when_cut == "underpowered":
         detail = (
             f"the budget leaves out {evidence.frame.spans_over_budget} of the spans that the plan asks for, raise it to"

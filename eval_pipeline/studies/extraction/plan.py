@@ -1,5 +1,6 @@
 """The plan of the extraction study: every number and every rule that its verdict rests on."""
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -22,7 +23,25 @@ def _known_prompt(prompt_id: str) -> str:
     return prompt_id
 
 
+def _strategy(value: object) -> object:
+    if value in [strategy.value for strategy in Strategy]:
+        return Strategy(value)
+    raise ValueError(f"one of {', '.join(Strategy)}")
+
+
 AtMost = Annotated[Literal["all"] | int, BeforeValidator(_cap)]
+
+
+class Strategy(StrEnum):
+    """In which order the signals of an entry are asked about, all at once (the screen) or one by one.
+
+    Under a judge that never contradicts itself all three come to the same; under one that errs they do not, so the
+    choice is part of the estimator.
+    """
+
+    SCREEN_FIRST = "screen_first"
+    BEST_FIRST = "best_first"
+    NO_SCREEN = "no_screen"
 
 
 class Claims(Section):
@@ -63,13 +82,23 @@ class BootstrapRule(Section):
 
 
 class Judging(Section):
-    """How a proposition is judged, and what an answer that cannot be read means."""
+    """How a proposition is judged, and what an answer that cannot be read means.
+
+    The last three say which part of the judging is judged: the share of the screen's negatives whose signals are tried
+    all the same, the canaries for each proposition, and the share of judgments that are asked for once more.
+    """
 
     prompt: Annotated[str, AfterValidator(_known_prompt)]
+    strategy: Annotated[Strategy, BeforeValidator(_strategy)]
+    screen_order: Literal["seeded", "key"]
     signal_order: Literal["similarity", "key"]
     signals_at_most: AtMost
+    attempts: Annotated[int, Field(ge=1, le=100)]
     unreadable_screen: Literal["ask_signals", "undecided"]
     unreadable_signal: Literal["undecided", "not_supported"]
+    audited_negatives: Share
+    canaries: Share
+    repeats: Share
 
 
 class Budget(Section):
@@ -82,12 +111,25 @@ class Budget(Section):
     when_cut: Literal["underpowered", "decides"]
 
 
+class CallErrors(Section):
+    """The share of the answers to each kind of call that may give no label.
+
+    A screen whose signals are too long for the model is no error: its signals are asked about one by one.
+    """
+
+    probe: Share
+    screen: Share
+    signal: Share
+    guard: Share
+
+
 class Errors(Section):
     """How much may stay undecided."""
 
     counted_in: Literal["propositions", "calls"]
     at_most: Share
     recall_outcome: Literal["skip", "fail"]
+    calls: CallErrors
 
 
 class Scoring(Section):

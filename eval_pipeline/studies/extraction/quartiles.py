@@ -12,13 +12,15 @@ import pyarrow as pa
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 # A proposition is recovered if one signal alone supports it. It is missed if its entry has no signals, if the screen
-# says no, or if each signal does. Otherwise it is undecided.
+# says no, or if each signal does. Otherwise it is undecided. Probe, audit, canaries and repeats decide nothing.
 _PROPOSITIONS = """
     WITH fates AS (
         SELECT unit,
                CASE WHEN bool_or(kind = 'recall_signal' AND label = 'SUPPORTED') THEN 'recovered'
                     WHEN bool_or(kind = 'recall_no_signals') THEN 'missed'
                     WHEN bool_or(kind = 'recall_screen' AND label = 'NOT_SUPPORTED') THEN 'missed'
+                    WHEN bool_or(kind = 'recall_screen' AND no_label IS NOT NULL) AND $unreadable_screen = 'undecided'
+                        THEN 'undecided'
                     WHEN bool_or(kind = 'recall_signal' AND no_label IS NOT NULL) AND $unreadable_signal = 'undecided'
                         THEN 'undecided'
                     WHEN bool_or(kind = 'recall_signal') THEN 'missed'
@@ -57,7 +59,10 @@ def proposition_fates(frame: pa.Table, judgments: pa.Table, plan: ExtractionPlan
 
     `composition_only`: the signals support it together, and none of them alone; it counts as missed.
     """
-    rules = {"unreadable_signal": plan.judging.unreadable_signal}
+    rules = {
+        "unreadable_screen": plan.judging.unreadable_screen,
+        "unreadable_signal": plan.judging.unreadable_signal,
+    }
     return _query(_PROPOSITIONS, rules, frame=frame, judgments=judgments)
 
 

@@ -13,7 +13,7 @@ from eval_pipeline.records import Interval, Kind
 from eval_pipeline.stats.bootstrap import Bootstrap
 from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.frame import Frame
-from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
 
 NOT_RECORDED = "not recorded"
@@ -41,13 +41,14 @@ class RecallFindings:
     """Pooled recall with its interval, the range it could have, and where it is high and low.
 
     `macro` is the mean of the entries' own recalls. `worst_case` holds the recall if everything undecided were missed,
-    and if it were recovered. `judged_entries` and `dense_entries` count what the design is held against.
+    and if it were recovered. `composition_only` is None where no screen asks about several signals together.
+    `judged_entries` and `dense_entries` count what the design is held against.
     """
 
     pooled: Group
     macro: Fraction | None
     worst_case: Interval | None
-    composition_only: int
+    composition_only: int | None
     judged_entries: int
     entries_undecided: tuple[str, ...]
     entries_without_signals: int
@@ -68,7 +69,9 @@ def recall_findings(frame: Frame, quartiles: pa.Table, judgments: pa.Table, plan
         pooled=pooled,
         macro=_macro(counts),
         worst_case=_worst_case(pooled),
-        composition_only=int(quartiles["composition_only"].to_numpy().sum()),
+        composition_only=(
+            None if plan.judging.strategy is Strategy.NO_SCREEN else int(quartiles["composition_only"].to_numpy().sum())
+        ),
         judged_entries=int(counts.drawn.sum()),
         entries_undecided=tuple(counts.entries[place]["entry_id"] for place in np.flatnonzero(nothing_judged)),
         entries_without_signals=_entries_without_signals(judgments),

@@ -1,6 +1,6 @@
 """The verdict: three claims, each past the obstacles or withheld, and then held against its threshold."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from eval_pipeline.errors import SealBroken
@@ -55,7 +55,14 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     assert worst is not None
     assert worst.low is not None
     firm = at_least(worst.low, threshold, plan.scoring.comparison)
-    return _decided(verdict, outcome, firm, said, evidence, plan)
+    audit = evidence.judge.screen
+    if audit.missed:
+        said += (
+            f"; of {audit.audited} audited propositions that the screen turned away, {audit.missed} follow from a"
+            " single signal all the same"
+        )
+    doubt = _Doubt(firm, _within_reach(pooled.estimate, threshold, evidence.judge.flips.reach))
+    return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
 def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
@@ -85,7 +92,9 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         firm = at_most(found.worst_bound, threshold, plan.scoring.comparison)
         if found.worst_bound > bound:
             said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
-    return _decided(verdict, outcome, firm, said, evidence, plan)
+    # Either end of the difference may move by as much as the judgments turn.
+    doubt = _Doubt(firm, _within_reach(bound, threshold, 2 * evidence.judge.flips.reach))
+    return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
 def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
@@ -116,7 +125,8 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
             f" {found.facts.cut_words_one_lower} would one character earlier"
         )
     firm = at_least(found.worst_case.low, threshold, plan.scoring.comparison)
-    return _decided(verdict, outcome, firm, said, evidence, plan)
+    doubt = _Doubt(firm, _within_reach(estimate, threshold, evidence.judge.span_flips.reach))
+    return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
 def _place(interval: Interval | None, threshold: Fraction) -> str:
@@ -151,16 +161,33 @@ def _withheld(verdict: Verdict, obstacle: Obstacle, outcome: Outcome) -> Verdict
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """What could turn a pass: what stayed undecided, at the worst, and a judge that turns its answers."""
+
+    in_the_worst_case: Outcome
+    turning: bool
+
+
+def _within_reach(number: Number, threshold: Fraction, reach: Fraction) -> bool:
+    """Whether a judge that turns its answers as often as it did may have put the number on this side by chance."""
+    return reach > 0 and abs(Fraction(number) - threshold) <= reach
+
+
 def _decided(
-    verdict: Verdict, outcome: Outcome, in_the_worst_case: Outcome, said: str, evidence: Evidence, plan: ExtractionPlan
+    verdict: Verdict, outcome: Outcome, doubt: _Doubt, said: str, evidence: Evidence, plan: ExtractionPlan
 ) -> Verdict:
     """The verdict at its threshold.
 
-    A pass that what stayed undecided could turn is a warning. A judge whose errors were never measured can raise an
-    alarm, and cannot clear.
+    A pass that what stayed undecided, or a judge that turns its answers, could turn is a warning. A judge whose errors
+    were never measured can raise an alarm, and cannot clear.
     """
     reason = Reason.THRESHOLD_MISSED if outcome is Outcome.FAIL else None
-    if plan.errors.counted_in == "propositions" and (outcome, in_the_worst_case) == (Outcome.PASS, Outcome.FAIL):
+    if doubt.turning:
+        said += "; asked once more the judge turned so many answers that the number could lie on either side of the bar"
+    if outcome is Outcome.PASS and doubt.turning:
+        outcome, reason = Outcome.WARN, Reason.UNREPEATABLE
+    if plan.errors.counted_in == "propositions" and (outcome, doubt.in_the_worst_case) == (Outcome.PASS, Outcome.FAIL):
         outcome, reason = Outcome.WARN, Reason.UNDECIDED
     if evidence.judged.standing is Standing.ORACLE or plan.calibration.uncalibrated_pass == "pass":
         return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=False)

@@ -19,10 +19,12 @@ from eval_pipeline.records import Answer, Entry, NoLabel, Proposition, Question,
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, frame_of
 from eval_pipeline.studies.extraction.guard import guard_findings
-from eval_pipeline.studies.extraction.judging import Judged, judge_in_journal
-from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.judge_findings import judge_findings
+from eval_pipeline.studies.extraction.judging import Judged
+from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 from eval_pipeline.studies.extraction.quartiles import entry_quartiles, proposition_fates
 from eval_pipeline.studies.extraction.recall import recall_findings
+from eval_pipeline.studies.extraction.sitting import judge_in_journal
 from eval_pipeline.studies.extraction.uniformity import uniformity_findings
 from eval_pipeline.studies.extraction.verdict import Evidence, verdicts
 
@@ -80,7 +82,7 @@ class ScriptedJudge:
         return {"kind": "labels" if self.standing is Standing.ORACLE else self.kind}
 
     async def probe(self) -> None:
-        """Raises JudgeDown unless the judge is live."""
+        """None, as of a judge that cannot be down; raises JudgeDown unless this one is live."""
         self.probes += 1
         if not self.live:
             raise JudgeDown("the scripted judge is down; start it")
@@ -225,6 +227,7 @@ def _evidence_and_claims(
             recall=recall_findings(frame, quartiles, judgments, plan),
             uniformity=uniformity_findings(quartiles, plan),
             guard=guard_findings(world.snapshot, frame, judgments, plan, code_writes_spans=code_writes_spans),
+            judge=judge_findings(world.snapshot, frame, judgments, plan),
         ),
     )
 
@@ -285,8 +288,12 @@ def compat() -> ExtractionPlan:
 
 @pytest.fixture(scope="session")
 def lenient(shipped: ExtractionPlan) -> ExtractionPlan:
-    """The shipped plan with a design that any two entries meet."""
-    return _amended(shipped, design={"entries": 2, "entries_per_workspace": 0, "bands": 0, "dense": None})
+    """The shipped plan with a design that any two entries meet, the screen first, and nothing beside the study."""
+    return _amended(
+        shipped,
+        design={"entries": 2, "entries_per_workspace": 0, "bands": 0, "dense": None},
+        judging={"strategy": Strategy.SCREEN_FIRST, "audited_negatives": 0, "canaries": 0, "repeats": 0},
+    )
 
 
 @pytest.fixture(scope="session")
@@ -311,6 +318,7 @@ def run_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Study]:
             plan,
             journals=journals or tmp_path_factory.mktemp("journals"),
             run=f"run-{next(numbers)}",
+            resume=False,
             progress=lambda done, of: None,
         )
         fates, quartiles, evidence = _evidence_and_claims(

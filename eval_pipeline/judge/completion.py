@@ -1,0 +1,120 @@
+"""What a chat endpoint sent back, read: a completion, an event of the question, or the end of the run."""
+
+import json
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eval_pipeline.judge.spending import Tokens
+from eval_pipeline.records import NoLabel
+
+AGAIN_STATUS = frozenset({408, 409, 425, 429, *range(500, 600)})
+BUSY_STATUS = frozenset({429, 503, 529})
+_TOO_LONG = ("context_length_exceeded", "context length", "context size", "too many tokens")
+_FILTERED = ("content_filter", "content_policy_violation")
+_NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
+_MESSAGE_SHOWN = 200
+
+
+class UnreadableBody(Exception):
+    """A success without a completion in it, as a proxy's login page is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The model's words, or why there are none; `tokens` is None where the server does not count them."""
+
+    raw: str | None
+    no_label: NoLabel | None
+    tokens: Tokens | None
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    choices: list[_Choice]
+    usage: _Usage | None = None
+
+
+def completion_of(body: bytes) -> Completion:
+    """The first choice of a success.
+
+    Raises: UnreadableBody: there is none.
+    """
+    try:
+        parsed = _Body.model_validate_json(body)
+        choice = parsed.choices[0]
+    except (ValidationError, IndexError):
+        raise UnreadableBody from None
+    return Completion(choice.message.content, _why_no_label(choice), _tokens(parsed.usage))
+
+
+def event_of(body: str) -> NoLabel | None:
+    """What a refusal of the request says of its texts, if it is about them and not about the endpoint."""
+    if any(mark in body.lower() for mark in _TOO_LONG):
+        return NoLabel.TOO_LONG
+    return NoLabel.REFUSED if any(mark in body.lower() for mark in _FILTERED) else None
+
+
+def says_no_quota(body: str) -> bool:
+    """Whether the account behind the key is used up, which no waiting mends."""
+    return any(mark in body for mark in _NO_QUOTA)
+
+
+def message_of(body: str, *, secret: str) -> str:
+    """What the server says of a fault, shortened; a server may repeat the key, and it is taken out again."""
+    try:
+        error = json.loads(body)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, KeyError, TypeError):
+        text = body
+    if secret:
+        text = text.replace(secret, "(the key)")
+    return " ".join(text.split())[:_MESSAGE_SHOWN] or "no message"
+
+
+def retry_after_s(response: httpx.Response) -> float:
+    """What the Retry-After header asks for, in seconds or as a date; 0 where it is absent or makes no sense."""
+    header = response.headers.get("Retry-After", "")
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _why_no_label(choice: _Choice) -> NoLabel | None:
+    if choice.finish_reason == "content_filter" or choice.message.refusal:
+        return NoLabel.REFUSED
+    if choice.finish_reason == "length":
+        return NoLabel.CUT_OFF
+    return NoLabel.UNPARSABLE if choice.message.content is None else None
+
+
+def _tokens(usage: _Usage | None) -> Tokens | None:
+    if usage is None or (usage.prompt_tokens is None and usage.total_tokens is None):
+        return None
+    completion = usage.completion_tokens or 0
+    total = usage.total_tokens if usage.total_tokens is not None else (usage.prompt_tokens or 0) + completion
+    return Tokens(total - completion, completion)

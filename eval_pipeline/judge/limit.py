@@ -1,0 +1,59 @@
+"""How many calls may be in flight: a limit that gives way to a server that refuses, and comes back slowly."""
+
+import asyncio
+from collections import deque
+
+
+class LiveLimit:
+    """Permits for calls in flight, `most` at the beginning.
+
+    After as many answers as may be in flight, the limit is set anew: it falls by half the share of them that the server
+    refused for being busy, or, if it refused none, grows by one. A server that refuses everything halves it each time,
+    a stray refusal hardly moves it, and under a server with room for k calls it settles near k.
+
+    Source: the rule of DCTCP, Alizadeh et al. (2010), Data Center TCP, SIGCOMM 40(4), 63-74, with calls for packets.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._limit = float(most)
+        self._in_flight = self._answers = self._refused = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def limit(self) -> int:
+        """How many calls may be in flight now; at least 1."""
+        return int(self._limit)
+
+    async def take(self) -> None:
+        """Returns when one more call may be sent; first come, first served."""
+        if self._in_flight < self.limit and not self._waiting:
+            self._in_flight += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # the permit came, and nobody is left to use it
+                self._in_flight -= 1
+                self._wake()
+            raise
+
+    def give_back(self, *, busy: bool) -> None:
+        """The call is over; `busy` says that the server refused it for having too much to do."""
+        self._in_flight -= 1
+        self._answers += 1
+        self._refused += busy
+        if self._answers >= self._limit:
+            share = self._refused / self._answers
+            self._limit = max(1.0, self._limit * (1 - share / 2)) if share else min(self._most, self._limit + 1.0)
+            self._answers = self._refused = 0
+        self._wake()
+
+    def _wake(self) -> None:
+        while self._waiting and self._in_flight < self.limit:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._in_flight += 1
+                turn.set_result(None)

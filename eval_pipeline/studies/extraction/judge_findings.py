@@ -1,0 +1,107 @@
+"""What the judgments say of the judge: what its screen misses, whether it repeats itself, what asking it cost."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.records import Interval, Kind, Label
+from eval_pipeline.stats.binomial import exact_interval
+from eval_pipeline.studies.extraction.frame import Frame
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.repeats import Flips, flips_of
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenAudit:
+    """The screen as a judge: of the propositions that it turned away, what became of those that were audited.
+
+    `missed`: a single signal supports the proposition all the same. `undecided`: none does, and of one it is not known.
+    `interval` is that of the share missed of the others, exact for propositions that err independently; None where
+    there is no other. `quartile` is None for all quartiles together.
+    """
+
+    quartile: int | None
+    turned_away: int
+    audited: int
+    missed: int
+    undecided: int
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The different questions that settled the propositions, and those that trying every signal would have asked."""
+
+    asked: int
+    exhaustive: int
+
+    @property
+    def saved(self) -> int:
+        """How many fewer; below 0 where the screens cost more than they saved."""
+        return self.exhaustive - self.asked
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFindings:
+    """The screen in all and by quartile, the repeats of proposition and of span judgments, canaries, and the calls."""
+
+    screen: ScreenAudit
+    screen_by_quartile: tuple[ScreenAudit, ...]
+    flips: Flips
+    span_flips: Flips
+    canaries: int
+    canaries_unread: int
+    reasked: int
+    calls: Calls
+
+
+def judge_findings(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: ExtractionPlan) -> JudgeFindings:
+    """What the judgments say of the judge that gave them."""
+    rows = judgments.to_pylist()
+    canaries = [row for row in rows if row["kind"] == Kind.CANARY]
+    return JudgeFindings(
+        screen=_audit(None, rows, plan),
+        screen_by_quartile=tuple(
+            _audit(quartile, [row for row in rows if row["quartile"] == quartile], plan) for quartile in range(1, 5)
+        ),
+        flips=flips_of((Kind.SCREEN, Kind.SIGNAL), rows, plan),
+        span_flips=flips_of((Kind.SPAN,), rows, plan),
+        canaries=len(canaries),
+        canaries_unread=sum(row["label"] is None for row in canaries),
+        reasked=sum(row["unread"] is not None for row in rows),
+        calls=_calls(snapshot, frame, rows, plan),
+    )
+
+
+def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> ScreenAudit:
+    audits: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row["kind"] == Kind.AUDIT:
+            audits[row["unit"]].append(row)
+    missed = sum(any(row["label"] == Label.SUPPORTED for row in audit) for audit in audits.values())
+    decided = missed + sum(all(row["label"] == Label.NOT_SUPPORTED for row in audit) for audit in audits.values())
+    return ScreenAudit(
+        quartile=quartile,
+        turned_away=sum(row["kind"] == Kind.SCREEN and row["label"] == Label.NOT_SUPPORTED for row in rows),
+        audited=len(audits),
+        missed=missed,
+        undecided=len(audits) - decided,
+        interval=exact_interval(missed, decided, level=float(plan.bootstrap.level)) if decided else None,
+    )
+
+
+def _calls(snapshot: Snapshot, frame: Frame, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> Calls:
+    settling = [row for row in rows if row["kind"] in (Kind.SCREEN, Kind.SIGNAL)]
+    judged = {row["unit"] for row in settling}
+    cap = plan.judging.signals_at_most
+    exhaustive = {
+        (signal.content, unit.text)
+        for unit in frame.judged_units
+        if unit.id in judged
+        for signal in snapshot.signals_by_entry[unit.entry_id][: None if cap == "all" else cap]
+    }
+    return Calls(asked=len({row["key"] for row in settling}), exhaustive=len(exhaustive))
