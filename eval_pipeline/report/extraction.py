@@ -32,7 +32,8 @@ REASON_WORDS = {
     "corpus_malformed": "The corpus breaks its format.",
     "corpus_empty": "The corpus holds nothing to measure.",
     "judge_down": "The judge could not be asked.",
-    "untrustworthy": "Too many questions to the judge gave no label.",
+    "cap_reached": "The cap on what the judge may cost was reached.",
+    "untrustworthy": "What the judge answered cannot be relied on.",
     "underpowered": "Too little was judged to decide.",
     "thin_quartiles": "Too few propositions stand at one end of the notes.",
     "span_pending": "The signals do not record where they come from.",
@@ -40,6 +41,7 @@ REASON_WORDS = {
     "seal_broken": "The plan is not the one that was sealed.",
     "uncalibrated": "The bar is met; the judge's own errors were never measured.",
     "undecided": "The bar is met; what stayed undecided could turn it.",
+    "unrepeatable": "The bar is met; the judge turns its answers often enough to miss it.",
     "threshold_missed": "The bar is missed.",
 }
 ENTRIES_SHOWN = 200

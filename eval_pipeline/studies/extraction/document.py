@@ -190,7 +190,7 @@ def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
 
 def _judge(found: JudgeFindings) -> dict[str, Any]:
     return {
-        "screen": _audit(found.screen),
+        "screen": {"quartile": None, **_audit(found.screen)},
         "screen_by_quartile": [{"quartile": audit.quartile, **_audit(audit)} for audit in found.screen_by_quartile],
         "repeats": {"propositions": _flips(found.flips), "spans": _flips(found.span_flips)},
         "canaries": {"asked": found.canaries, "unread": found.canaries_unread},
