@@ -128,6 +128,7 @@ def frame(corpus: Snapshot, proposition_fixture: Fixture, sealed_plan: SealedPla
             "over_budget": states.count(State.OVER_BUDGET),
             "entries": len(drawn.entries),
             "spans": len(drawn.spans),
+            "canaries": len(drawn.canaries),
             "calls_at_most": drawn.calls_at_most,
         },
     )

@@ -33,6 +33,7 @@ PROBE_ATTEMPTS = 4
 PROBE_TIMEOUT_S = 60.0
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
+IN_VAIN_AT_LEAST, IN_VAIN_ROUNDS = 10, 2  # so many questions in a row, or rounds of all in flight: the judge is down
 
 _FINAL_STATUS = {
     400: "refuses the request",
@@ -47,7 +48,8 @@ _NO_ANSWER = frozenset({NoLabel.FAILED, NoLabel.TIMED_OUT})
 class ChatJudge:
     """Asks again after a fault that may pass, and once more after an answer that cannot be read.
 
-    What cannot pass ends the run. A question is never sent more than `attempts` times, whatever befalls it.
+    What cannot pass ends the run, and so does a judge that has stopped to answer. A question is never sent more than
+    `attempts` times, whatever befalls it.
     """
 
     kind = "chat"
@@ -61,6 +63,7 @@ class ChatJudge:
         self._jitter = random.Random()  # noqa: S311  # spreads the retries of all processes; no result depends on it
         self._client: httpx.AsyncClient | None = None
         self._last_fault = ""
+        self._in_vain = 0
         self._shown_url = endpoint.shown_url
         self._body = {"model": endpoint.model, **endpoint.decoding}
         self._identity = {
@@ -100,8 +103,18 @@ class ChatJudge:
         return answer
 
     async def answer(self, question: Question) -> Answer:
-        """The model's words, or why there are none after the last attempt."""
-        return await self._answer(question, self._attempts, self._endpoint.attempt_timeout_s)
+        """The model's words, or why there are none after the last attempt.
+
+        Raises: JudgeDown: the endpoint refuses to serve, or one question after the other came to nothing.
+        """
+        answer = await self._answer(question, self._attempts, self._endpoint.attempt_timeout_s)
+        self._in_vain = self._in_vain + 1 if answer.no_label in _NO_ANSWER else 0
+        if self._in_vain >= max(IN_VAIN_AT_LEAST, IN_VAIN_ROUNDS * self.in_flight):
+            raise JudgeDown(
+                f"the judge at {self._shown_url} gave no answer to {self._in_vain} questions in a row (last:"
+                f" {self._last_fault}); mend it and run again, what was judged is kept"
+            )
+        return answer
 
     async def close(self) -> None:
         """Closes the connections."""

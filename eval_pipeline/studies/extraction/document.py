@@ -242,6 +242,7 @@ def _frame(evidence: Evidence) -> dict[str, Any]:
         "propositions_over_budget": states.count(State.OVER_BUDGET),
         "spans": len(frame.spans),
         "spans_over_budget": frame.spans_over_budget,
+        "canaries": len(frame.canaries),
         "calls_at_most": frame.calls_at_most,
         "left_out": {
             "deleted_entries": left_out.deleted_entries,
