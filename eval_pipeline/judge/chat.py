@@ -1,6 +1,7 @@
 """The judge behind an OpenAI-compatible chat endpoint; the only place of the house that talks to a model."""
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Mapping
@@ -65,6 +66,7 @@ class ChatJudge:
         self._last_fault = ""
         self._in_vain = 0
         self._shown_url = endpoint.shown_url
+        self._url = httpx.URL(f"{self._shown_url}/chat/completions")
         self._body = {"model": endpoint.model, **endpoint.decoding}
         self._identity = {
             "kind": self.kind,
@@ -193,11 +195,10 @@ class ChatJudge:
         if self._client is None:
             self._client = self._connected()
         messages = [{"role": "system", "content": system}, {"role": "user", "content": turn}]
-        return await self._client.post(
-            f"{self._shown_url}/chat/completions",
-            timeout=None,  # the whole attempt has one limit, and a server that drips bytes does not get round it
-            json={**self._body, "messages": messages},
-        )
+        content = json.dumps({**self._body, "messages": messages}, ensure_ascii=False).encode()
+        # Built here, since the client's own way costs more than all else; and without a time limit, since the whole
+        # attempt has one, which a server that drips bytes does not get round.
+        return await self._client.send(httpx.Request("POST", self._url, headers=self._client.headers, content=content))
 
     def _connected(self) -> httpx.AsyncClient:
         key = self._endpoint.api_key
@@ -205,7 +206,7 @@ class ChatJudge:
             raise JudgeDown(
                 "the judge's API key holds a line end or another mark that no header can hold; set it again"
             )
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         limits = httpx.Limits(max_connections=self.in_flight, max_keepalive_connections=self.in_flight)
         return HttpxAiohttpClient(headers=headers, limits=limits)
 

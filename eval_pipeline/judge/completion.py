@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -42,16 +43,10 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
-class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-
-
 class _Body(BaseModel):
     model_config = ConfigDict(extra="ignore")
     choices: list[_Choice]
-    usage: _Usage | None = None
+    usage: Any = None
 
 
 def completion_of(body: bytes) -> Completion:
@@ -112,9 +107,15 @@ def _why_no_label(choice: _Choice) -> NoLabel | None:
     return NoLabel.UNPARSABLE if choice.message.content is None else None
 
 
-def _tokens(usage: _Usage | None) -> Tokens | None:
-    if usage is None or (usage.prompt_tokens is None and usage.total_tokens is None):
+def _tokens(usage: Any) -> Tokens | None:
+    """What the server counted; None where it did not, or counted in another way. An answer is not lost for it."""
+    counted = usage if isinstance(usage, dict) else {}
+    prompt, completion, total = (_count(counted.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    if prompt is None and total is None:
         return None
-    completion = usage.completion_tokens or 0
-    total = usage.total_tokens if usage.total_tokens is not None else (usage.prompt_tokens or 0) + completion
-    return Tokens(total - completion, completion)
+    all_of_them = total if total is not None else (prompt or 0) + (completion or 0)
+    return Tokens(max(0, all_of_them - (completion or 0)), completion or 0)
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and value >= 0 else None

@@ -53,13 +53,16 @@ def user_turn(question: Question) -> str:
 def read_one_word(answer: str) -> Label | None:
     """The label, if the answer is that word alone, give or take its dress: white space, quotes, asterisks, a stop."""
     word = answer.translate(_ZERO_WIDTH).strip(_WRAPPING)
-    word = word.removesuffix(".").strip(_WRAPPING).upper()
-    return _LABELS.get(word)
+    word = word.removesuffix(".").strip(_WRAPPING)
+    return (
+        _LABELS.get(word.upper()) if word.isascii() else None
+    )  # some letters of other alphabets become ours in capitals
 
 
 def read_without_spaces(answer: str) -> Label | None:
     """The label as the first version of this evaluation read it: all white space goes, and a full stop is an error."""
-    return _LABELS_RUN_TOGETHER.get(re.sub(r"\s+", "", answer).upper())
+    word = re.sub(r"\s+", "", answer)
+    return _LABELS_RUN_TOGETHER.get(word.upper()) if word.isascii() else None
 
 
 _LABELS: Mapping[str, Label] = {
