@@ -5,12 +5,11 @@ import json
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
 import httpx
-from httpx_aiohttp import HttpxAiohttpClient
 
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.completion import (
@@ -28,6 +27,7 @@ from eval_pipeline.judge.limit import LiveLimit
 from eval_pipeline.judge.prompt import Prompt, user_turn
 from eval_pipeline.judge.protocol import PROBE
 from eval_pipeline.judge.spending import NOTHING, Meter, Spending, Tokens, estimated
+from eval_pipeline.judge.transport import AiohttpTransport
 from eval_pipeline.records import Answer, NoLabel, Question
 
 PROBE_ATTEMPTS = 4
@@ -62,11 +62,13 @@ class ChatJudge:
         self._meter = meter
         self._limit = LiveLimit(endpoint.in_flight)
         self._jitter = random.Random()  # noqa: S311  # spreads the retries of all processes; no result depends on it
-        self._client: httpx.AsyncClient | None = None
+        self._transport = AiohttpTransport(connections=endpoint.in_flight)
         self._last_fault = ""
         self._in_vain = 0
         self._shown_url = endpoint.shown_url
         self._url = httpx.URL(f"{self._shown_url}/chat/completions")
+        self._longest = endpoint.longest_answer
+        self._headers = _headers(endpoint.api_key)
         self._body = {"model": endpoint.model, **endpoint.decoding}
         self._identity = {
             "kind": self.kind,
@@ -87,7 +89,7 @@ class ChatJudge:
     @property
     def max_tokens(self) -> int:
         """The longest answer that it may give."""
-        return self._endpoint.max_tokens
+        return self._endpoint.longest_answer
 
     @property
     def spending(self) -> Spending:
@@ -96,7 +98,7 @@ class ChatJudge:
 
     async def probe(self) -> Answer | None:
         """The answer to one small question; any that can be read as a completion will do."""
-        answer = await self._answer(PROBE, min(PROBE_ATTEMPTS, self._attempts), PROBE_TIMEOUT_S)
+        answer = await self._answer(PROBE, self._patience(min(PROBE_ATTEMPTS, self._attempts), PROBE_TIMEOUT_S))
         if answer.no_label in _NO_ANSWER:
             raise JudgeDown(
                 f"the judge at {self._shown_url} gave no answer to a probe (last: {self._last_fault}); start it, or"
@@ -109,7 +111,7 @@ class ChatJudge:
 
         Raises: JudgeDown: the endpoint refuses to serve, or one question after the other came to nothing.
         """
-        answer = await self._answer(question, self._attempts, self._endpoint.attempt_timeout_s)
+        answer = await self._answer(question, self._patience(self._attempts, self._endpoint.attempt_timeout_s))
         self._in_vain = self._in_vain + 1 if answer.no_label in _NO_ANSWER else 0
         if self._in_vain >= max(IN_VAIN_AT_LEAST, IN_VAIN_ROUNDS * self.in_flight):
             raise JudgeDown(
@@ -120,9 +122,7 @@ class ChatJudge:
 
     async def close(self) -> None:
         """Closes the connections."""
-        if self._client:
-            await self._client.aclose()
-            self._client = None
+        await self._transport.aclose()
 
     def _can_be_read(self, answer: Answer) -> bool:
         """Whether putting the question again could add nothing: it has a label, or none for another reason."""
@@ -130,14 +130,15 @@ class ChatJudge:
             return self._prompt.read(answer.raw or "") is not None
         return answer.no_label not in _PUT_AGAIN
 
-    async def _answer(self, question: Question, attempts: int, timeout_s: float) -> Answer:
-        ending = time.monotonic() + self._endpoint.total_timeout_s
-        first = await self._ask(question, self._prompt.system, attempts, timeout_s, ending)
-        left = attempts - first.attempts
-        if self._prompt.reminder is None or self._can_be_read(first) or not left or time.monotonic() >= ending:
+    def _patience(self, attempts: int, timeout_s: float) -> "_Patience":
+        return _Patience(attempts, timeout_s, time.monotonic() + self._endpoint.total_timeout_s)
+
+    async def _answer(self, question: Question, patience: "_Patience") -> Answer:
+        first = await self._ask(question, self._prompt.system, patience)
+        left = replace(patience, attempts=patience.attempts - first.attempts)
+        if self._prompt.reminder is None or self._can_be_read(first) or not left.attempts or not left.left_s:
             return first
-        reminded = f"{self._prompt.system} {self._prompt.reminder}"
-        second = await self._ask(question, reminded, left, timeout_s, ending)
+        second = await self._ask(question, f"{self._prompt.system} {self._prompt.reminder}", left)
         return replace(
             second,
             attempts=first.attempts + second.attempts,
@@ -146,15 +147,15 @@ class ChatJudge:
             unread=first.raw or "",
         )
 
-    async def _ask(self, question: Question, system: str, attempts: int, timeout_s: float, ending: float) -> Answer:
+    async def _ask(self, question: Question, system: str, patience: "_Patience") -> Answer:
         started = time.monotonic()
         turn, last, attempt = user_turn(question), NoLabel.TIMED_OUT, 0
-        expected = estimated(system, turn, completion=self._endpoint.max_tokens)
-        while attempt < attempts and (left_s := ending - time.monotonic()) > 0:
+        expected = estimated(system, turn, completion=self._longest)
+        while attempt < patience.attempts and await self._permitted(patience):
             attempt += 1
-            wait_s = 0.0
+            wait_s, timeout_s = 0.0, min(patience.timeout_s, patience.left_s)
             try:
-                response = await self._send(system, turn, min(timeout_s, left_s), expected)
+                response = await self._send(system, turn, timeout_s, expected)
                 if response.status_code not in AGAIN_STATUS:
                     return self._read(response, expected, attempt, time.monotonic() - started)
                 self._stop_without_quota(response)
@@ -168,18 +169,30 @@ class ChatJudge:
                 last, self._last_fault = NoLabel.FAILED, "no connection, or one that broke"
             # What was asked for, and then some: those who were sent away together must not come back together.
             wait_s = min(wait_s, LONGEST_WAIT_S) + self._backoff_s(attempt)
-            if attempt == attempts or time.monotonic() + wait_s >= ending:
+            if attempt == patience.attempts or wait_s >= patience.left_s:
                 break
             await asyncio.sleep(wait_s)
         return Answer(None, last, attempt, time.monotonic() - started, None)
 
+    async def _permitted(self, patience: "_Patience") -> bool:
+        """Whether a permit to send one more request came before all patience was at its end."""
+        if not patience.left_s:
+            return False
+        if self._limit.take_at_once():
+            return True
+        try:
+            async with asyncio.timeout(patience.left_s):
+                await self._limit.take()
+        except TimeoutError:
+            return False
+        return True
+
     async def _send(self, system: str, turn: str, timeout_s: float, expected: Tokens) -> httpx.Response:
-        """What comes back within the time; the wait for a permit is no part of it.
+        """What comes back within the time; gives the permit back.
 
         What a request without an answer cost is not known, and counts as what was expected.
         """
         busy = False
-        await self._limit.take()
         try:
             self._meter.set_aside(expected)
             async with asyncio.timeout(timeout_s):
@@ -192,23 +205,12 @@ class ChatJudge:
         return response
 
     async def _post(self, system: str, turn: str) -> httpx.Response:
-        if self._client is None:
-            self._client = self._connected()
         messages = [{"role": "system", "content": system}, {"role": "user", "content": turn}]
         content = json.dumps({**self._body, "messages": messages}, ensure_ascii=False).encode()
-        # Built here, since the client's own way costs more than all else; and without a time limit, since the whole
-        # attempt has one, which a server that drips bytes does not get round.
-        return await self._client.send(httpx.Request("POST", self._url, headers=self._client.headers, content=content))
-
-    def _connected(self) -> httpx.AsyncClient:
-        key = self._endpoint.api_key
-        if not (key.isascii() and key.isprintable()):
-            raise JudgeDown(
-                "the judge's API key holds a line end or another mark that no header can hold; set it again"
-            )
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        limits = httpx.Limits(max_connections=self.in_flight, max_keepalive_connections=self.in_flight)
-        return HttpxAiohttpClient(headers=headers, limits=limits)
+        # Straight to the transport: what the client of httpx does about cookies and redirects costs more than a call.
+        return await self._transport.handle_async_request(
+            httpx.Request("POST", self._url, headers=self._headers, content=content)
+        )
 
     def _backoff_s(self, attempt: int) -> float:
         return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1)) * self._jitter.random()
@@ -238,6 +240,31 @@ class ChatJudge:
                 f"the judge at {self._shown_url} says that the quota is used up (HTTP {response.status_code});"
                 " raise it and run again, what was judged is kept"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class _Patience:
+    """How often a question may still be sent, how long one attempt may take, and when all of them end."""
+
+    attempts: int
+    timeout_s: float
+    ending: float
+
+    @property
+    def left_s(self) -> float:
+        """What is left for all of them."""
+        return max(0.0, self.ending - time.monotonic())
+
+
+def _headers(api_key: str) -> httpx.Headers:
+    """What every request carries.
+
+    Raises: JudgeDown: the key cannot be sent; it is not shown.
+    """
+    if not (api_key.isascii() and api_key.isprintable()):
+        raise JudgeDown("the judge's API key holds a line end or another mark that no header can hold; set it again")
+    headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", "Content-Type": "application/json"}
+    return httpx.Headers(headers | ({"Authorization": f"Bearer {api_key}"} if api_key else {}))
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

@@ -45,6 +45,12 @@ class Endpoint:
         return {name: value for name, value in body.items() if value is not None}
 
     @property
+    def longest_answer(self) -> int:
+        """The most tokens that an answer may have, as the request has it."""
+        said = [self.decoding.get(name) for name in ("max_tokens", "max_completion_tokens")]
+        return max((limit for limit in said if type(limit) is int), default=self.max_tokens)
+
+    @property
     def identity(self) -> dict[str, Any]:
         """All of it that the labels depend on."""
         return {

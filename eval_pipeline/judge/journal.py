@@ -116,6 +116,8 @@ def read_journal(path: Path) -> Journal:
     for line in text.lines:
         if "run" in line.fields and "key" not in line.fields:
             head = _head(line.fields)
+            if head is None:
+                unreadable.append(f"line {line.number}, field 'run': found no head of a run")
             continue
         if "key" in line.fields and line.fields["key"] is None:
             continue  # of a proposition that no judge was asked about, since its entry has no signals

@@ -3,13 +3,16 @@
 import asyncio
 from collections import deque
 
+_ROUNDING = 1e-9  # so that 15.999..., which is 16 but for the rounding, is 16
+
 
 class LiveLimit:
     """Permits for calls in flight, `most` at the beginning.
 
     After as many answers as may be in flight, the limit is set anew: it falls by half the share of them that the server
-    refused for being busy, or, if it refused none, grows by one. A server that refuses everything halves it each time,
-    a stray refusal hardly moves it, and under a server with room for k calls it settles near k.
+    refused for being busy, and grows by the share that it did not refuse, so by one if it refused none. A server that
+    refuses everything halves it each time, refusals at random hardly move it, and under a server with room for k calls
+    it settles near k.
 
     Source: the rule of DCTCP, Alizadeh et al. (2010), Data Center TCP, SIGCOMM 40(4), 63-74, with calls for packets.
     """
@@ -23,12 +26,18 @@ class LiveLimit:
     @property
     def limit(self) -> int:
         """How many calls may be in flight now; at least 1."""
-        return int(self._limit)
+        return int(self._limit + _ROUNDING)
+
+    def take_at_once(self) -> bool:
+        """Whether one more call may be sent now; it counts as in flight if so."""
+        if self._in_flight >= self.limit or self._waiting:
+            return False
+        self._in_flight += 1
+        return True
 
     async def take(self) -> None:
         """Returns when one more call may be sent; first come, first served."""
-        if self._in_flight < self.limit and not self._waiting:
-            self._in_flight += 1
+        if self.take_at_once():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -47,7 +56,7 @@ class LiveLimit:
         self._refused += busy
         if self._answers >= self._limit:
             share = self._refused / self._answers
-            self._limit = max(1.0, self._limit * (1 - share / 2)) if share else min(self._most, self._limit + 1.0)
+            self._limit = max(1.0, min(self._most, self._limit * (1 - share / 2) + (1 - share)))
             self._answers = self._refused = 0
         self._wake()
 
