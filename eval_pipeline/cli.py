@@ -124,7 +124,7 @@ def restore(
     typer.echo(f"restored into ({without_password(into)}): {', '.join(tables) or 'no tables'}")
 
 
-@app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 5 --corpus exports/ --judge chat")
+@app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")
 def plan(
     file: Annotated[Path | None, typer.Argument(help="A plan; else the one that comes with the study.")] = None,
     pilot: Annotated[
@@ -149,7 +149,7 @@ def plan(
         share = (
             "" if one.questions == done.tried[0].questions else f", {one.questions / done.tried[0].questions:.2f} times"
         )
-        typer.echo(f"{one.strategy}: {one.questions} questions{share}, {one.recovered} of {one.propositions} recovered")
+        typer.echo(f"{one.strategy}: {one.questions} questions{share}")
     typer.echo(f"cheapest on {done.entries} of {done.all_entries} entries: {done.tried[0].strategy}")
 
 

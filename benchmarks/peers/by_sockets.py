@@ -76,7 +76,9 @@ async def client(job: Job) -> AsyncIterator[AskAll]:
     loop = asyncio.get_running_loop()
     url = urlsplit(job.url)
     encoded = {id(body): _encoded(body, url) for body in (*job.warm_up, *job.timed)}
-    connections = [(await loop.create_connection(_Connection, url.hostname, url.port))[1] for _ in range(job.in_flight)]
+    connections = [
+        (await loop.create_connection(_Connection, url.hostname or "", url.port or 80))[1] for _ in range(job.in_flight)
+    ]
 
     async def ask_all(bodies: Sequence[Body]) -> list[str]:
         work = _Round([encoded[id(body)] for body in bodies])

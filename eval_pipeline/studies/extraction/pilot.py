@@ -1,6 +1,7 @@
 """The pilot: which strategy needs the fewest calls, tried on a few entries before the plan is sealed."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,25 +10,27 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Kind, Label
-from eval_pipeline.studies.extraction.asking import Row, judge_proposition
+from eval_pipeline.studies.extraction.asking import Row, in_order, judge_proposition
 from eval_pipeline.studies.extraction.frame import Frame, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a strategy asked to settle the propositions of the pilot, and how many of them it recovered."""
+    """What a strategy asks, or would ask, to settle the propositions of the pilot."""
 
     strategy: Strategy
     questions: int
-    recovered: int
-    propositions: int
 
 
 def pilot(
     frame: Frame, snapshot: Snapshot, judge: Judge, desk: Desk, plan: ExtractionPlan, *, entries: int
 ) -> tuple[Tried, ...]:
-    """Every strategy on the same few entries, the cheapest first; what one asks the others need not ask again.
+    """What every strategy asks on the same few entries, the cheapest first.
+
+    Each entry is settled once, under whichever of the strategies with a screen was cheaper so far, so that hardly a
+    question is asked that the run will not need. What settles a proposition under one strategy says what the others
+    would have asked, if the judge does not contradict itself.
 
     Args:
         entries: how many are drawn, by the plan's seed.
@@ -44,32 +47,54 @@ async def _pilot(
     ids = sorted(
         {unit.entry_id for unit in frame.judged_units}, key=lambda name: seeded_order(plan.seed, f"pilot:{name}")
     )
-    units = [unit for unit in frame.judged_units if unit.entry_id in ids[:entries]]
-    tried = []
+    questions = Counter(dict.fromkeys(Strategy, 0))
     try:
         await desk.probe()
-        for strategy in Strategy:
-            judging = plan.judging.model_copy(update={"strategy": strategy, "audited_negatives": 0})
-            variant = plan.model_copy(update={"judging": judging})
-
-            async def settle(unit: Unit, variant: ExtractionPlan = variant) -> list[Row]:
-                signals = snapshot.signals_by_entry.get(unit.entry_id, ())
-                return await judge_proposition(unit, signals, desk, variant)
-
-            worked = await work_through(units, settle, workers=judge.in_flight)
-            if worked.ended_by:
-                raise worked.ended_by
-            rows = [rows for rows in worked.results if rows]
-            tried.append(_tried(strategy, rows))
+        for entry_id in ids[:entries]:
+            units = [unit for unit in frame.judged_units if unit.entry_id == entry_id]
+            cheaper = min(Strategy.BEST_FIRST, Strategy.SCREEN_FIRST, key=questions.__getitem__)
+            for asked in await _asked(units, snapshot, judge, desk, _under(cheaper, plan)):
+                questions.update(asked)
     finally:
         await judge.close()
-    return tuple(sorted(tried, key=lambda one: one.questions))
+    return tuple(Tried(strategy, questions[strategy]) for strategy in sorted(Strategy, key=questions.__getitem__))
 
 
-def _tried(strategy: Strategy, settled: Sequence[Sequence[Row]]) -> Tried:
-    judgments = [row.judgment for rows in settled for row in rows if row.judgment]
-    recovered = sum(
-        any(row.kind is Kind.SIGNAL and row.judgment and row.judgment.label is Label.SUPPORTED for row in rows)
-        for rows in settled
-    )
-    return Tried(strategy, len({judgment.key for judgment in judgments}), recovered, len(settled))
+def _under(strategy: Strategy, plan: ExtractionPlan) -> ExtractionPlan:
+    judging = plan.judging.model_copy(update={"strategy": strategy, "audited_negatives": 0})
+    return plan.model_copy(update={"judging": judging})
+
+
+async def _asked(
+    units: Sequence[Unit], snapshot: Snapshot, judge: Judge, desk: Desk, plan: ExtractionPlan
+) -> list[dict[Strategy, int]]:
+    """What each strategy asks to settle each of the propositions, which are settled under that of the plan."""
+
+    async def settle(unit: Unit) -> dict[Strategy, int]:
+        signals = snapshot.signals_by_entry.get(unit.entry_id, ())
+        rows = await judge_proposition(unit, signals, desk, plan)
+        return questions_of(rows, signals=len({signal.content for signal in in_order(unit, signals, plan)}))
+
+    worked = await work_through(units, settle, workers=judge.in_flight)
+    if worked.ended_by:
+        raise worked.ended_by
+    return [asked for asked in worked.results if asked]
+
+
+def questions_of(rows: Sequence[Row], *, signals: int) -> dict[Strategy, int]:
+    """The questions that each strategy asks to settle a proposition, by what one strategy with a screen found.
+
+    Args:
+        rows: the judgments that settled it.
+        signals: how many different ones there were to try.
+
+    """
+    last = rows[-1]
+    is_supported = last.kind is Kind.SIGNAL and last.judgment is not None and last.judgment.label is Label.SUPPORTED
+    place = len({row.judgment.key for row in rows if row.kind is Kind.SIGNAL and row.judgment})
+    tried = place if is_supported else signals
+    if not is_supported and (last.kind is not Kind.SIGNAL or signals == 1):  # the screen turned it away, or would have
+        screen_first, best_first = min(signals, 1), min(signals, 2)
+    else:
+        screen_first, best_first = tried + 1, tried + (tried > 1)
+    return {Strategy.SCREEN_FIRST: screen_first, Strategy.BEST_FIRST: best_first, Strategy.NO_SCREEN: tried}
