@@ -1,6 +1,5 @@
 """What a run is given: where state lives, what is measured, and who judges."""
 
-import json
 import math
 import os
 from pathlib import Path
@@ -12,9 +11,11 @@ from pydantic import Field
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
 from eval_pipeline.errors import JudgeUnknown
+from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.spending import Caps, Prices
 
+_DIGITS = 9  # of a count; more is a slip
 PROJECT = Path(__file__).resolve().parents[1]
 
 
@@ -112,19 +113,16 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def _count(self, field: str) -> int:
         value = getattr(self, field)
-        if not (value.isascii() and value.isdigit() and int(value)):
+        if not (value.isascii() and value.isdigit() and len(value) <= _DIGITS and int(value)):
             raise JudgeUnknown(f"{_variable(field)} is {value!r}, expected a whole number of 1 or more; set it again")
         return int(value)
 
     def _object(self, field: str) -> dict[str, Any]:
-        value = getattr(self, field)
-        try:
-            parsed = json.loads(value)
-        except ValueError:
-            parsed = None
-        if not isinstance(parsed, dict):
-            raise JudgeUnknown(f"{_variable(field)} is {value!r}, expected a JSON object; set it again")
-        return parsed
+        parsed = parse_lines(" ".join(getattr(self, field).split("\n")).encode("utf-8", "replace"))
+        if parsed.faults or len(parsed.lines) != 1:
+            why = f" ({parsed.faults[0].partition(': ')[2]})" if parsed.faults else ""
+            raise JudgeUnknown(f'{_variable(field)} holds no JSON object{why}; set it again, such as {{"seed": 1}}')
+        return parsed.lines[0].fields
 
     def _prices(self) -> Prices | None:
         if not self.prices:

@@ -116,6 +116,6 @@ def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> Pil
     prompt = prompt_named(plan.judging.prompt)
     judge = judge_named(inputs.judge, prompt, endpoint, attempts=plan.judging.attempts, caps=inputs.caps)
     journals, run = Home(path=str(home_folder())).journals, f"pilot-{uuid4()}"
-    with desk_in_journal(judge, plan, journals=journals, run=run, resume=False) as desk:
+    with desk_in_journal(judge, plan, journals=journals, run=run, purpose="pilot", resume=False) as desk:
         tried = pilot(framed, snapshot, judge, desk, plan, entries=entries)
     return PilotRun(tried, min(entries, len(every)), len(every))

@@ -41,6 +41,10 @@ _STATUS_WORDS = {
 }
 _COLOURS = {Outcome.PASS: "green", Outcome.WARN: "yellow", Outcome.FAIL: "red", Outcome.SKIP: "bright_black"}
 
+CapRequests = Annotated[int | None, typer.Option(help="The most requests that the judge may get.", min=0)]
+CapTokens = Annotated[int | None, typer.Option(help="The most tokens that may be spent on it.", min=0)]
+CapUsd = Annotated[float | None, typer.Option(help="The most USD that may be spent on it.", min=0)]
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to its verdict.")
 app.add_typer(run, name="run")
@@ -75,9 +79,9 @@ def extraction(
     persist_code: Annotated[
         Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
     ] = None,
-    cap_requests: Annotated[int | None, typer.Option(help="The most requests that the judge may get.", min=0)] = None,
-    cap_tokens: Annotated[int | None, typer.Option(help="The most tokens that may be spent on it.", min=0)] = None,
-    cap_usd: Annotated[float | None, typer.Option(help="The most USD that may be spent on it.", min=0)] = None,
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the last run; refused if judge, prompt or plan differ.")
     ] = False,
@@ -133,6 +137,9 @@ def plan(
     corpus: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = SAMPLE,
     propositions: Annotated[Path | None, typer.Option(help="For the pilot, as for a run.")] = None,
     judge: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = "lexical",
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
 ) -> None:
     """Check a plan, and print the seal that it would be run under; with --pilot, what each strategy would ask."""
     path = file or bundled("plans") / "extraction.toml"
@@ -141,7 +148,12 @@ def plan(
     if pilot is None:
         return
     inputs = StudyInputs(
-        corpus=_safe_corpus(corpus), propositions=_absolute(propositions), judge=_with_absolute_file(judge)
+        corpus=_safe_corpus(corpus),
+        propositions=_absolute(propositions),
+        judge=_with_absolute_file(judge),
+        cap_requests=cap_requests,
+        cap_tokens=cap_tokens,
+        cap_usd=cap_usd,
     )
     with _progress_shown():
         done = run_pilot(inputs, checked, entries=pilot)
@@ -176,7 +188,7 @@ def main() -> None:
     except typer.TyperException as error:
         if "\n" in str(error):  # the help, which is shown where nothing was asked for
             sys.exit(f"{error}")
-        _complain(f"{error}; see --help")
+        _complain(f"{_in_words(error)}; see --help")
     except OSError as error:
         _complain(
             f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}; make room, or permit it"
@@ -185,6 +197,13 @@ def main() -> None:
         if status == _INTERRUPTED:
             _complain("interrupted")
         sys.exit(status or 0)
+
+
+def _in_words(error: typer.TyperException) -> str:
+    """The error with the name of the option that it is about, which its own text leaves out."""
+    option = getattr(error, "param", None)
+    names = [*getattr(option, "opts", ()), *getattr(option, "secondary_opts", ())]
+    return f"{' or '.join(names)}: {error}" if names else str(error)
 
 
 def _complain(sentence: str) -> None:

@@ -11,6 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from eval_pipeline.errors import PlanRefused
 from eval_pipeline.jsonl import found
 
+_EXPONENT = 30  # beyond it the exact number would have more digits than a machine can hold
+
 
 def _exact(value: object) -> Fraction:
     """A share as it is written, so that .80 is four fifths and not the nearest binary number."""
@@ -18,6 +20,8 @@ def _exact(value: object) -> Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, Decimal, str)):
         raise ValueError('a number, or a fraction in quotes such as "1/5"')
+    if "e" in str(value).lower() and abs(int(str(value).lower().rpartition("e")[2])) > _EXPONENT:
+        raise ValueError("a number that is neither so large nor so small")
     try:
         return Fraction(value)
     except (ValueError, OverflowError, ZeroDivisionError):

@@ -15,6 +15,7 @@ from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.completion import (
     AGAIN_STATUS,
     BUSY_STATUS,
+    Completion,
     UnreadableBody,
     completion_of,
     event_of,
@@ -67,7 +68,7 @@ class ChatJudge:
         self._in_vain = 0
         self._shown_url = endpoint.shown_url
         self._url = httpx.URL(f"{self._shown_url}/chat/completions")
-        self._longest = endpoint.longest_answer
+        self._longest = endpoint.longest_answer or endpoint.max_tokens
         self._headers = _headers(endpoint.api_key)
         self._body = {"model": endpoint.model, **endpoint.decoding}
         self._identity = {
@@ -87,9 +88,9 @@ class ChatJudge:
         return self._identity
 
     @property
-    def max_tokens(self) -> int:
-        """The longest answer that it may give."""
-        return self._endpoint.longest_answer
+    def longest_answer(self) -> int:
+        """The most tokens that an answer of it may have, as far as that was said."""
+        return self._longest
 
     @property
     def spending(self) -> Spending:
@@ -124,7 +125,7 @@ class ChatJudge:
         """Closes the connections."""
         await self._transport.aclose()
 
-    def _can_be_read(self, answer: Answer) -> bool:
+    def _is_settled(self, answer: Answer) -> bool:
         """Whether putting the question again could add nothing: it has a label, or none for another reason."""
         if answer.no_label is None:
             return self._prompt.read(answer.raw or "") is not None
@@ -136,7 +137,7 @@ class ChatJudge:
     async def _answer(self, question: Question, patience: "_Patience") -> Answer:
         first = await self._ask(question, self._prompt.system, patience)
         left = replace(patience, attempts=patience.attempts - first.attempts)
-        if self._prompt.reminder is None or self._can_be_read(first) or not left.attempts or not left.left_s:
+        if self._prompt.reminder is None or self._is_settled(first) or not left.attempts or not left.left_s:
             return first
         second = await self._ask(question, f"{self._prompt.system} {self._prompt.reminder}", left)
         return replace(
@@ -155,18 +156,22 @@ class ChatJudge:
             attempt += 1
             wait_s, timeout_s = 0.0, min(patience.timeout_s, patience.left_s)
             try:
-                response = await self._send(system, turn, timeout_s, expected)
-                if response.status_code not in AGAIN_STATUS:
-                    return self._read(response, expected, attempt, time.monotonic() - started)
-                self._stop_without_quota(response)
-                last, wait_s = NoLabel.FAILED, retry_after_s(response)
-                self._last_fault = f"HTTP {response.status_code}"
+                reply = await self._send(system, turn, timeout_s, expected)
+                latency_s = time.monotonic() - started
+                if isinstance(reply, Completion):
+                    tokens = reply.tokens.total if reply.tokens else None
+                    return Answer(reply.raw, reply.no_label, attempt, latency_s, tokens)
+                if reply.status_code not in AGAIN_STATUS:
+                    return Answer(None, self._event_in(reply), attempt, latency_s, None)
+                self._stop_without_quota(reply)
+                last, wait_s = NoLabel.FAILED, retry_after_s(reply)
+                self._last_fault = f"HTTP {reply.status_code}"
             except TimeoutError:
                 last, self._last_fault = NoLabel.TIMED_OUT, f"nothing within {timeout_s:g} s"
             except UnreadableBody:
                 last, self._last_fault = NoLabel.FAILED, "a success without a completion in it"
-            except (httpx.RequestError, aiohttp.ClientError, UnicodeError):
-                last, self._last_fault = NoLabel.FAILED, "no connection, or one that broke"
+            except (httpx.RequestError, aiohttp.ClientError, UnicodeError) as error:
+                last, self._last_fault = NoLabel.FAILED, _fault_of(error)
             # What was asked for, and then some: those who were sent away together must not come back together.
             wait_s = min(wait_s, LONGEST_WAIT_S) + self._backoff_s(attempt)
             if attempt == patience.attempts or wait_s >= patience.left_s:
@@ -187,22 +192,34 @@ class ChatJudge:
             return False
         return True
 
-    async def _send(self, system: str, turn: str, timeout_s: float, expected: Tokens) -> httpx.Response:
-        """What comes back within the time; gives the permit back.
+    async def _send(self, system: str, turn: str, timeout_s: float, expected: Tokens) -> Completion | httpx.Response:
+        """What comes back within the time: a completion, or a response that holds none. Gives the permit back.
 
-        What a request without an answer cost is not known, and counts as what was expected.
+        What a request without an answer cost is not known, and counts as what was expected; a refused one is free.
+
+        Raises: UnreadableBody: success, but no completion in it. TimeoutError, aiohttp.ClientError: see `_ask`.
         """
-        busy = False
         try:
-            self._meter.set_aside(expected)
+            aside = await self._meter.set_aside(expected)
+        except BaseException:
+            self._limit.put_back()
+            raise
+        used, busy = expected, False
+        try:
             async with asyncio.timeout(timeout_s):
                 response = await self._post(system, turn)
-            if response.status_code != httpx.codes.OK:
-                self._meter.settle(expected, NOTHING)
-            busy = response.status_code in BUSY_STATUS
+            if response.status_code == httpx.codes.OK:
+                completion = completion_of(response.content)
+                used = completion.tokens or expected
+                return completion
+            used, busy = NOTHING, response.status_code in BUSY_STATUS
+            return response
+        except aiohttp.ClientConnectorError:
+            used = NOTHING
+            raise
         finally:
+            self._meter.settle(aside, used)
             self._limit.give_back(busy=busy)
-        return response
 
     async def _post(self, system: str, turn: str) -> httpx.Response:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": turn}]
@@ -215,27 +232,21 @@ class ChatJudge:
     def _backoff_s(self, attempt: int) -> float:
         return min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1)) * self._jitter.random()
 
-    def _read(self, response: httpx.Response, expected: Tokens, attempt: int, latency_s: float) -> Answer:
-        """The answer in a response that asking again would not change.
+    def _event_in(self, response: httpx.Response) -> NoLabel:
+        """What a response that asking again would not change says of the question.
 
-        Raises: JudgeDown: the endpoint refuses to serve; UnreadableBody: success, but no completion in it.
+        Raises: JudgeDown: it says that the endpoint refuses to serve.
         """
-        if response.status_code != httpx.codes.OK:
-            if event := event_of(response.text):
-                return Answer(None, event, attempt, latency_s, None)
-            raise JudgeDown(
-                f"the judge at {self._shown_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
-                f" (HTTP {response.status_code}: {message_of(response.text, secret=self._endpoint.api_key)});"
-                " correct its base URL, model or key"
-            )
-        completion = completion_of(response.content)
-        if completion.tokens:
-            self._meter.settle(expected, completion.tokens)
-        tokens = completion.tokens.prompt + completion.tokens.completion if completion.tokens else None
-        return Answer(completion.raw, completion.no_label, attempt, latency_s, tokens)
+        if event := event_of(response.status_code, response.content):
+            return event
+        raise JudgeDown(
+            f"the judge at {self._shown_url} {_FINAL_STATUS.get(response.status_code, 'cannot serve this')}"
+            f" (HTTP {response.status_code}: {message_of(response.content, secret=self._endpoint.api_key)});"
+            " correct its base URL, model or key"
+        )
 
     def _stop_without_quota(self, response: httpx.Response) -> None:
-        if says_no_quota(response.text):
+        if says_no_quota(response.content):
             raise JudgeDown(
                 f"the judge at {self._shown_url} says that the quota is used up (HTTP {response.status_code});"
                 " raise it and run again, what was judged is kept"
@@ -265,6 +276,15 @@ def _headers(api_key: str) -> httpx.Headers:
         raise JudgeDown("the judge's API key holds a line end or another mark that no header can hold; set it again")
     headers = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", "Content-Type": "application/json"}
     return httpx.Headers(headers | ({"Authorization": f"Bearer {api_key}"} if api_key else {}))
+
+
+def _fault_of(error: Exception) -> str:
+    """What kept a request from its answer, in words that show no secret."""
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return "a certificate that nobody vouches for"
+    if isinstance(error, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError, aiohttp.InvalidURL)):
+        return "a proxy of the environment that cannot be used"
+    return "no connection, or one that broke"
 
 
 def _sum(first: int | None, second: int | None) -> int | None:

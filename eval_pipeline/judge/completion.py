@@ -14,10 +14,23 @@ from eval_pipeline.records import NoLabel
 
 AGAIN_STATUS = frozenset({408, 409, 425, 429, *range(500, 600)})
 BUSY_STATUS = frozenset({429, 503, 529})
-_TOO_LONG = ("context_length_exceeded", "context length", "context size", "too many tokens")
+_ABOUT_THE_TEXTS = frozenset({400, 403, 422})
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context size",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+    "maximum number of tokens",
+    "must have less than",
+    "maximum model length",
+    "reduce the length",
+)
 _FILTERED = ("content_filter", "content_policy_violation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 _MESSAGE_SHOWN = 200
+_COUNT_BELOW = 2**31
 
 
 class UnreadableBody(Exception):
@@ -62,28 +75,38 @@ def completion_of(body: bytes) -> Completion:
     return Completion(choice.message.content, _why_no_label(choice), _tokens(parsed.usage))
 
 
-def event_of(body: str) -> NoLabel | None:
+def event_of(status: int, body: bytes) -> NoLabel | None:
     """What a refusal of the request says of its texts, if it is about them and not about the endpoint."""
-    if any(mark in body.lower() for mark in _TOO_LONG):
+    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
         return NoLabel.TOO_LONG
-    return NoLabel.REFUSED if any(mark in body.lower() for mark in _FILTERED) else None
+    if status not in _ABOUT_THE_TEXTS:
+        return None
+    said = text_of(body).lower()
+    if any(mark in said for mark in _TOO_LONG):
+        return NoLabel.TOO_LONG
+    return NoLabel.REFUSED if any(mark in said for mark in _FILTERED) else None
 
 
-def says_no_quota(body: str) -> bool:
+def says_no_quota(body: bytes) -> bool:
     """Whether the account behind the key is used up, which no waiting mends."""
-    return any(mark in body for mark in _NO_QUOTA)
+    return any(mark in text_of(body) for mark in _NO_QUOTA)
 
 
-def message_of(body: str, *, secret: str) -> str:
-    """What the server says of a fault, shortened; a server may repeat the key, and it is taken out again."""
+def message_of(body: bytes, *, secret: str) -> str:
+    """What the server says of a fault, shortened; what may repeat the key is not shown."""
     try:
         error = json.loads(body)["error"]
         text = str(error["message"] if isinstance(error, dict) else error)
-    except (ValueError, KeyError, TypeError):
-        text = body
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "no message"
     if secret:
         text = text.replace(secret, "(the key)")
     return " ".join(text.split())[:_MESSAGE_SHOWN] or "no message"
+
+
+def text_of(body: bytes) -> str:
+    """A body as text, whatever its headers call it."""
+    return body.decode("utf-8", "replace")
 
 
 def retry_after_s(response: httpx.Response) -> float:
@@ -118,4 +141,4 @@ def _tokens(usage: Any) -> Tokens | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value < _COUNT_BELOW else None

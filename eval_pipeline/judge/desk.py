@@ -30,6 +30,7 @@ class Desk:
         self._known = dict(known)
         self._journal = journal
         self._on_their_way: dict[str, asyncio.Future[Answer]] = {}
+        self._probing: asyncio.Future[Answer | None] | None = None
         self.calls = 0
         self.remembered = 0
 
@@ -39,7 +40,7 @@ class Desk:
         return self._known
 
     async def ask(self, question: Question) -> Judgment:
-        """The judgment of one question. Raises JudgeDown, as the judge does."""
+        """The judgment of one question. Raises JudgeDown and CapReached, as the judge does."""
         question_key = key(self._judge, question)
         if question_key in self._on_their_way:
             answer = await asyncio.shield(self._on_their_way[question_key])
@@ -51,24 +52,31 @@ class Desk:
         return self._judgment(question_key, question, answer)
 
     async def probe(self) -> Judgment | None:
-        """The judgment of the probe, None of a judge that needs none; an answer that is known is not written again.
+        """The judgment of the probe, None of a judge that needs none; where it is known, the judge need not be there.
 
-        Raises: JudgeDown: the judge cannot be asked.
+        Raises: JudgeDown, CapReached: the judge cannot be asked.
         """
-        answer = await self._judge.probe()
-        if answer is None:
-            return None
         probe_key = key(self._judge, PROBE)
         if probe_key not in self._known:
+            answer = await self._alive()
+            if answer is None:
+                return None
             self._known[probe_key] = answer
             if self._journal:
                 self._journal.append(self._judgment(probe_key, PROBE, answer), self._judge)
         return self._judgment(probe_key, PROBE, self._known[probe_key])
 
+    async def _alive(self) -> Answer | None:
+        """The judge's answer to the one probe that is made, before the first question that it is asked."""
+        if self._probing is None:
+            self._probing = asyncio.ensure_future(self._judge.probe())
+        return await asyncio.shield(self._probing)
+
     async def _ask_once(self, question_key: str, question: Question) -> Judgment:
         arrival: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._on_their_way[question_key] = arrival
         try:
+            await self._alive()
             self.calls += 1
             answer = await self._judge.answer(question)
             judgment = self._judgment(question_key, question, answer)

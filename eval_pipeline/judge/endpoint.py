@@ -11,6 +11,8 @@ from eval_pipeline.judge.spending import Prices
 
 _LABELS_DEPEND = {"identity": True}
 _LABELS_DO_NOT = {"identity": False}
+_LONGEST = ("max_tokens", "max_completion_tokens")
+_LARGEST_PORT = 65535
 _OURS = frozenset({"model", "messages", "stream", "n"})
 
 
@@ -42,13 +44,17 @@ class Endpoint:
         if taken := sorted(_OURS & self.extra.keys()):
             raise JudgeUnknown(f"the judge's extra fields set {', '.join(taken)}, which the house sets; take it out")
         body = {"temperature": 0, "max_tokens": self.max_tokens, **self.extra}
+        for name in _LONGEST:
+            if body.get(name) is not None and not (type(body[name]) is int and body[name] >= 1):
+                raise JudgeUnknown(
+                    f"the judge's extra field {name!r} is {body[name]!r}, expected a whole number of 1 or more, or null"
+                )
         return {name: value for name, value in body.items() if value is not None}
 
     @property
-    def longest_answer(self) -> int:
-        """The most tokens that an answer may have, as the request has it."""
-        said = [self.decoding.get(name) for name in ("max_tokens", "max_completion_tokens")]
-        return max((limit for limit in said if type(limit) is int), default=self.max_tokens)
+    def longest_answer(self) -> int | None:
+        """The most tokens that an answer may have, as the request has it; None if it has it not."""
+        return max((self.decoding[name] for name in _LONGEST if name in self.decoding), default=None)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -69,13 +75,13 @@ class Endpoint:
         given = self.base_url.strip()
         try:
             url = httpx.URL(given)
-        except httpx.InvalidURL:
+        except (httpx.InvalidURL, UnicodeError):
             url = httpx.URL("")
         if "@" in given or "?" in given or "#" in given:
             raise JudgeUnknown(
                 "the judge's base URL has a user, a query or a fragment, where a secret may stand; write"
                 " http://host:port/v1, and give the key as the API key"
             )
-        if url.scheme not in ("http", "https") or not url.host:
+        if url.scheme not in ("http", "https") or not url.host or " " in given or (url.port or 1) > _LARGEST_PORT:
             raise JudgeUnknown(f"the judge's base URL {given!r} is no http URL; write http://host:port/v1")
         return given.rstrip("/")

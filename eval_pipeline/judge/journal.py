@@ -3,15 +3,15 @@
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Annotated, Any, Literal, Self, TextIO
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eval_pipeline.errors import MalformedJournal
 from eval_pipeline.jsonl import parse_lines
@@ -35,7 +35,7 @@ class Record(BaseModel):
     label: Label | None
     no_label: NoLabel | None
     attempts: int
-    tokens: int | None = None
+    tokens: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     latency_s: float = 0.0
     repeat: int = 0
     unread: str | None = None
@@ -54,10 +54,11 @@ class Record(BaseModel):
 
 
 class Head(BaseModel):
-    """The first line of a run's journal: which run wrote it, with which judge, and under which plan."""
+    """The first line of a run's journal: which run wrote it, what for, with which judge, and under which plan."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
+    purpose: Literal["run", "pilot"] = "run"
     judge: dict[str, Any]
     plan: dict[str, Any]
 
@@ -136,9 +137,12 @@ def read_journal(path: Path) -> Journal:
 
 
 def read_head(path: Path) -> Head | None:
-    """The head of one file, or None where it has none that can be read."""
-    with path.open("rb") as file:
-        first = parse_lines(file.readline()).lines
+    """The head of one file, or None where it has none that can be read, or went away."""
+    try:
+        with path.open("rb") as file:
+            first = parse_lines(file.readline()).lines
+    except FileNotFoundError:
+        return None
     return _head(first[0].fields) if first else None
 
 
@@ -153,13 +157,15 @@ def _key(record: Record) -> str:
     return key_under(record.judge, record.question)
 
 
-def known_answers(journals: Iterable[Journal], judge: Mapping[str, Any]) -> dict[str, Answer]:
-    """The answers of this judge that gave a label, by their keys. What gave none is asked again."""
+def known_answers(
+    journals: Iterable[Journal], judge: Mapping[str, Any], read: Callable[[str], Label | None]
+) -> dict[str, Answer]:
+    """The answers of this judge that gave a label, and still do, by their keys. What gives none is asked again."""
     return {
         record.key: record.answer
         for journal in journals
         for record in journal.records
-        if record.label is not None and record.judge == judge
+        if record.label is not None and record.judge == judge and read(record.raw or "") is record.label
     }
 
 

@@ -9,12 +9,13 @@ _ROUNDING = 1e-9  # so that 15.999..., which is 16 but for the rounding, is 16
 class LiveLimit:
     """Permits for calls in flight, `most` at the beginning.
 
-    After as many answers as may be in flight, the limit is set anew: it falls by half the share of them that the server
-    refused for being busy, and grows by the share that it did not refuse, so by one if it refused none. A server that
-    refuses everything halves it each time, refusals at random hardly move it, and under a server with room for k calls
-    it settles near k.
+    After as many answers as may be in flight, the limit is set anew. It grows by the share of them that the server did
+    not refuse for being busy, so by one if it refused none. It falls by half the share that was refused, so that
+    refusals at random hardly move it, or by the square of that share where it is the most of them, so that a server
+    that refuses all but a few is sent a few. Under a server with room for k calls it settles near k.
 
-    Source: the rule of DCTCP, Alizadeh et al. (2010), Data Center TCP, SIGCOMM 40(4), 63-74, with calls for packets.
+    Source: after DCTCP, Alizadeh et al. (2010), Data Center TCP, SIGCOMM 40(4), 63-74, with calls for packets; the
+    square is ours.
     """
 
     def __init__(self, most: int) -> None:
@@ -56,8 +57,14 @@ class LiveLimit:
         self._refused += busy
         if self._answers >= self._limit:
             share = self._refused / self._answers
-            self._limit = max(1.0, min(self._most, self._limit * (1 - share / 2) + (1 - share)))
+            fallen = self._limit * (1 - max(share / 2, share**2))
+            self._limit = max(1.0, min(self._most, fallen + 1 - share))
             self._answers = self._refused = 0
+        self._wake()
+
+    def put_back(self) -> None:
+        """Gives a permit back under which nothing was sent."""
+        self._in_flight -= 1
         self._wake()
 
     def _wake(self) -> None:

@@ -28,20 +28,22 @@ _WRAPPING = _SPACE + "\"'`*“”‘’"
 class Prompt:
     """A versioned instruction and the rule that reads the answers to it.
 
-    `read` gives the label, or None for an answer that is not exactly one. Such a question is put once more, with the
-    `reminder` after the instruction; never, where there is none.
+    `read` gives the label, or None for an answer that is not exactly one; `reading` names that rule, and is raised when
+    the rule changes. A question whose answer cannot be read is put once more, with the `reminder` after the
+    instruction; never, where there is none.
     """
 
     id: str
     system: str
     reminder: str | None
+    reading: str
     read: Callable[[str], Label | None]
 
     @property
     def hash(self) -> str:
-        """The sha256 of the instruction, of how a question is put under it, and of the reminder."""
+        """The sha256 of the instruction, of how a question is put under it, of the reminder and of the rule's name."""
         put = user_turn(Question("", ("premise", "premise"), "hypothesis"))
-        return text_hash("\n".join(filter(None, (self.system, put, self.reminder))))
+        return text_hash("\n".join(filter(None, (self.system, put, self.reminder, self.reading))))
 
 
 def user_turn(question: Question) -> str:
@@ -74,8 +76,8 @@ _LABELS_RUN_TOGETHER: Mapping[str, Label] = {**_LABELS, "NOTSUPPORTED": Label.NO
 PROMPTS: Mapping[str, Prompt] = {
     prompt.id: prompt
     for prompt in (
-        Prompt("nli-v1", _SYSTEM, _REMINDER, read_one_word),
-        Prompt("nli-compat", _SYSTEM, None, read_without_spaces),
+        Prompt("nli-v1", _SYSTEM, _REMINDER, "one word, 2", read_one_word),
+        Prompt("nli-compat", _SYSTEM, None, "without spaces, 2", read_without_spaces),
     )
 }
 

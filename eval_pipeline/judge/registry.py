@@ -41,6 +41,8 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int,
             raise JudgeUnknown(f"judge 'chat' is not configured; set {' and '.join(missing)}")
         if caps.usd is not None and endpoint.prices is None:
             raise JudgeUnknown("a cap in USD needs the judge's prices; set EVAL_PIPELINE_JUDGE_PRICES")
+        if (caps.tokens, caps.usd) != (None, None) and endpoint.longest_answer is None:
+            raise JudgeUnknown("a cap on tokens or money needs the longest answer; leave max_tokens in the request")
         return ChatJudge(endpoint, prompt, attempts=attempts, meter=Meter(caps, endpoint.prices))
     raise JudgeUnknown(f"judge {name!r} is unknown; expected one of {KINDS}")
 

@@ -34,11 +34,19 @@ def require_same_run(journals: Path, now: Head) -> None:
 
 
 def _last_run(journals: Path, study: object) -> tuple[Path, Head] | None:
-    for path in sorted(journals.glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+    for path in sorted(journals.glob("*/*.jsonl"), key=_written_at, reverse=True):
         head = read_head(path)
-        if head and head.plan.get("study") == study:
+        if head and head.purpose == "run" and head.plan.get("study") == study:
             return path, head
     return None
+
+
+def _written_at(path: Path) -> int:
+    """When it was last written, in ns; 0 for a journal that went away meanwhile, as one does that stayed empty."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _differences(name: str, begun: object, now: object) -> Iterator[str]:

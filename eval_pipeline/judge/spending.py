@@ -1,5 +1,6 @@
 """What asking costs: requests, tokens and money, counted as they are spent, and held under caps."""
 
+import asyncio
 from dataclasses import dataclass
 from math import ceil
 
@@ -32,6 +33,11 @@ class Tokens:
 
     prompt: int
     completion: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt + self.completion
 
 
 NOTHING = Tokens(0, 0)
@@ -90,36 +96,60 @@ class CapReached(Refused):
 class Meter:
     """Counts what is spent, and refuses a request that could go over a cap.
 
-    What a request may cost is set aside before it is sent, so calls in flight together cannot go over a cap unseen.
+    What a request may cost is set aside before it is sent, and put right when it is known, so calls in flight together
+    cannot go over a cap unseen. Where a server counts more than was expected, more is expected of it from then on.
     """
 
     def __init__(self, caps: Caps, prices: Prices | None) -> None:
         self._caps = caps
         self.spending = Spending(prices)
+        self._aside = NOTHING
+        self._in_flight = 0
+        self._dearer = 1.0
+        self._settled = asyncio.Event()
 
-    def set_aside(self, expected: Tokens) -> None:
-        """Counts a request with the tokens that it may cost.
+    async def set_aside(self, expected: Tokens) -> Tokens:
+        """What is set aside for a request, which counts as sent; waits while it depends on what is in flight.
 
-        Raises: CapReached: it could go over a cap; nothing is counted.
+        Raises: CapReached: it could go over a cap even so; nothing is counted.
         """
-        spending, caps = self.spending, self._caps
-        self._add(expected, requests=1)
-        over = None
-        if caps.requests is not None and spending.requests > caps.requests:
-            over = f"{caps.requests:,} requests"
-        elif caps.tokens is not None and spending.tokens > caps.tokens:
-            over = f"{caps.tokens:,} tokens"
-        elif caps.usd is not None and spending.usd is not None and spending.usd > caps.usd:
-            over = f"{caps.usd:g} USD"
-        if over:
-            self._add(Tokens(-expected.prompt, -expected.completion), requests=-1)
-            raise CapReached(over, spending)
+        while cap := self._cap_under(self._aside, wanted := _times(expected, self._dearer)):
+            if not self._in_flight or self._cap_under(NOTHING, wanted):
+                raise CapReached(cap, self.spending)
+            await self._settled.wait()
+        self.spending.requests += 1
+        self._in_flight += 1
+        self._aside = _plus(self._aside, wanted)
+        return wanted
 
-    def settle(self, expected: Tokens, used: Tokens) -> None:
-        """Puts what a request did cost in the place of what was set aside for it."""
-        self._add(Tokens(used.prompt - expected.prompt, used.completion - expected.completion), requests=0)
+    def settle(self, aside: Tokens, used: Tokens) -> None:
+        """Counts what a request did cost, in the place of what was set aside for it."""
+        self._in_flight -= 1
+        self._aside = _plus(self._aside, _times(aside, -1))
+        self.spending.prompt_tokens += used.prompt
+        self.spending.completion_tokens += used.completion
+        self._dearer *= max(1.0, (used.prompt + used.completion) / max(1, aside.prompt + aside.completion))
+        self._settled.set()
+        self._settled = asyncio.Event()
 
-    def _add(self, tokens: Tokens, *, requests: int) -> None:
-        self.spending.requests += requests
-        self.spending.prompt_tokens += tokens.prompt
-        self.spending.completion_tokens += tokens.completion
+    def _cap_under(self, aside: Tokens, wanted: Tokens) -> str | None:
+        """The cap that one more request could go over, with so much set aside for others."""
+        spent, caps = self.spending, self._caps
+        prompt, completion = (
+            spent.prompt_tokens + aside.prompt + wanted.prompt,
+            spent.completion_tokens + aside.completion + wanted.completion,
+        )
+        usd = Spending(spent.prices, prompt_tokens=prompt, completion_tokens=completion).usd
+        if caps.requests is not None and spent.requests >= caps.requests:
+            return f"{caps.requests:,} requests"
+        if caps.tokens is not None and prompt + completion > caps.tokens:
+            return f"{caps.tokens:,} tokens"
+        return f"{caps.usd:g} USD" if caps.usd is not None and usd is not None and usd > caps.usd else None
+
+
+def _plus(one: Tokens, other: Tokens) -> Tokens:
+    return Tokens(one.prompt + other.prompt, one.completion + other.completion)
+
+
+def _times(tokens: Tokens, factor: float) -> Tokens:
+    return Tokens(ceil(tokens.prompt * factor), ceil(tokens.completion * factor))

@@ -6,13 +6,16 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 import httpx
 
+_OF_THE_WIRE = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+LARGEST_BODY = 4_000_000  # bytes; an answer has some hundred
+
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
     """Sends whole requests and gives whole responses, over so many connections that are kept open.
 
     It has no time limit of its own and follows no redirect. Certificates are trusted as httpx trusts them, and a proxy
     of the environment is used, as it stands when the first request is sent. Errors are aiohttp's, and httpx's where a
-    body cannot be decoded.
+    body is too large.
     """
 
     def __init__(self, *, connections: int) -> None:
@@ -33,8 +36,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             allow_redirects=False,
             proxy=self._proxy,
         ) as response:
-            body = await response.read()
-            return httpx.Response(response.status, headers=response.raw_headers, content=body, request=request)
+            body = await response.content.read(LARGEST_BODY + 1)
+            while len(body) <= LARGEST_BODY and (more := await response.content.read(LARGEST_BODY + 1 - len(body))):
+                body += more
+            if len(body) > LARGEST_BODY:
+                raise httpx.ReadError(f"a body of more than {LARGEST_BODY} bytes", request=request)
+            return httpx.Response(response.status, headers=_plain(response.headers), content=body, request=request)
 
     async def aclose(self) -> None:
         """Closes the connections; the next request opens new ones."""
@@ -47,12 +54,19 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             connector=aiohttp.TCPConnector(limit=self._connections, ssl=httpx.create_ssl_context()),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(),
-            auto_decompress=False,
+            auto_decompress=True,
         )
+
+
+def _plain(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The headers but that of an encoding which is no more."""
+    return [(name, value) for name, value in headers.items() if name.lower() not in _OF_THE_WIRE]
 
 
 def _proxy_of(url: httpx.URL) -> str | None:
     """The proxy that the environment names for this address; looked up once, since it costs more than a call."""
     proxies: Mapping[str, str] = getproxies()
     proxy = proxies.get(url.scheme) or proxies.get("all")
-    return None if proxy is None or proxy_bypass(url.netloc.decode()) else proxy
+    if proxy is None or proxy_bypass(url.netloc.decode()):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"  # as curl and httpx read it

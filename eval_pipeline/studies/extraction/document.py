@@ -192,7 +192,12 @@ def _judge(found: JudgeFindings) -> dict[str, Any]:
     return {
         "screen": {"quartile": None, **_audit(found.screen)},
         "screen_by_quartile": [{"quartile": audit.quartile, **_audit(audit)} for audit in found.screen_by_quartile],
-        "repeats": {"propositions": _flips(found.flips), "spans": _flips(found.span_flips)},
+        "repeats": {
+            "propositions": _flips(found.flips),
+            "spans": _flips(found.span_flips),
+            "propositions_that_a_signal_supported": _flips(found.lost_signals),
+            "signals_that_their_span_supported": _flips(found.lost_spans),
+        },
         "canaries": {"asked": found.canaries, "unread": found.canaries_unread},
         "reasked": found.reasked,
         "calls": {

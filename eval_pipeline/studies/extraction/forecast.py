@@ -1,20 +1,20 @@
 """The forecast: what judging may cost at the most, and what it will cost if the judge is like words in common."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import ceil
 
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.judge.chat import ChatJudge
 from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.offline import LexicalJudge
 from eval_pipeline.judge.prompt import Prompt, prompt_named, user_turn
-from eval_pipeline.judge.protocol import key
+from eval_pipeline.judge.protocol import PROBE, key
 from eval_pipeline.judge.spending import Spending, Tokens, estimated
 from eval_pipeline.records import Answer, Question
 from eval_pipeline.studies.extraction.asking import in_order, together
-from eval_pipeline.studies.extraction.canaries import Canary
-from eval_pipeline.studies.extraction.frame import Frame, GuardUnit
+from eval_pipeline.studies.extraction.frame import Frame, calls_of
 from eval_pipeline.studies.extraction.judging import judge_frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
@@ -23,9 +23,9 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 class Forecast:
     """Questions and their cost; tokens are estimated from the length of the texts.
 
-    `worst`: every question that the strategy could come to, each sent as often as the plan allows, and billed twice
-    where the prompt puts what cannot be read once more. `expected`: what a judge that goes by words in common would be
-    asked and is not known yet, each sent once.
+    `worst`: every question that the strategy could come to, and the probe, each sent as often as the plan allows and
+    paid for each time. `expected`: what a judge that goes by words in common would be asked and is not known yet, each
+    sent once.
     """
 
     worst_questions: int
@@ -67,9 +67,9 @@ def forecast(
     new = [question for question in listening.asked if key(judge, question) not in known]
     expected = Spending(judge.spending.prices)
     for question in new:
-        _add(expected, _tokens(question, prompt, judge))
+        _add(expected, _tokens(question, prompt.system, judge))
     return Forecast(
-        worst_questions=frame.calls_at_most,
+        worst_questions=frame.calls_at_most + 1,  # the probe
         worst=_worst(frame, snapshot, judge, plan, prompt),
         expected=expected,
         known=len(listening.asked) - len(new),
@@ -77,31 +77,41 @@ def forecast(
 
 
 def _worst(frame: Frame, snapshot: Snapshot, judge: ChatJudge, plan: ExtractionPlan, prompt: Prompt) -> Spending:
+    """As if no answer could be read: each is put again with the reminder, and the longest questions are the repeats."""
+    system = f"{prompt.system} {prompt.reminder}" if prompt.reminder else prompt.system
+    deciding = sorted(
+        (_tokens(question, system, judge) for question in _all_deciding(frame, snapshot, plan)),
+        key=lambda tokens: tokens.total,
+    )
+    again = deciding[len(deciding) - ceil(plan.judging.repeats * len(deciding)) :]
+    canaries = [Question(canary.entry_id, canary.premise, canary.hypothesis) for canary in frame.canaries]
+    beside = [_tokens(question, system, judge) for question in (PROBE, *canaries)]
     worst = Spending(judge.spending.prices)
+    for tokens in (*deciding, *again, *beside):
+        for _ in range(plan.judging.attempts):
+            _add(worst, tokens)
+    return worst
+
+
+def _all_deciding(frame: Frame, snapshot: Snapshot, plan: ExtractionPlan) -> Iterator[Question]:
+    """Every question that could settle a proposition or a span; no proposition comes to all of them."""
     for unit in frame.judged_units:
         signals = snapshot.signals_by_entry.get(unit.entry_id, ())
-        if signals:
-            _add(worst, _tokens(Question(unit.entry_id, together(signals, plan), unit.text), prompt, judge))
-        for signal in in_order(unit, signals, plan):
-            _add(worst, _tokens(Question(unit.entry_id, signal.content, unit.text), prompt, judge))
-    beside: list[GuardUnit | Canary] = [*frame.spans, *frame.canaries]
-    for one in beside:
-        _add(worst, _tokens(Question(one.entry_id, one.premise, one.hypothesis), prompt, judge))
-    bills = (1 + plan.judging.repeats) * (2 if prompt.reminder else 1)
-    worst.prompt_tokens, worst.completion_tokens = (
-        int(worst.prompt_tokens * bills),
-        int(worst.completion_tokens * bills),
-    )
-    worst.requests = frame.calls_at_most * plan.judging.attempts
-    return worst
+        tried = in_order(unit, signals, plan)
+        for signal in tried:
+            yield Question(unit.entry_id, signal.content, unit.text)
+        if calls_of(len(signals), plan) > len(tried):
+            yield Question(unit.entry_id, together(signals, plan), unit.text)
+    for span in frame.spans:
+        yield Question(span.entry_id, span.premise, span.hypothesis)
 
 
 def _in_silence(_done: int, _of: int) -> None:
     """No progress is told."""
 
 
-def _tokens(question: Question, prompt: Prompt, judge: ChatJudge) -> Tokens:
-    return estimated(prompt.system, user_turn(question), completion=judge.max_tokens)
+def _tokens(question: Question, system: str, judge: ChatJudge) -> Tokens:
+    return estimated(system, user_turn(question), completion=judge.longest_answer)
 
 
 def _add(spending: Spending, tokens: Tokens) -> None:

@@ -178,7 +178,14 @@ def frame_of(snapshot: Snapshot, fixture: Fixture, plan: ExtractionPlan) -> Fram
         for place, proposition in enumerate(ordered)
     ]
     planned = _planned_spans(snapshot, plan)
-    calls = _calls_for_the_study(plan)
+    whole = _framed(units, planned, "all", snapshot, plan)
+    if not _beyond(whole.calls_at_most, plan.budget.calls):
+        return whole
+    return _framed(units, planned, _calls_for_the_study(plan), snapshot, plan)
+
+
+def _framed(units: list[Unit], planned: list[Span], calls: AtMost, snapshot: Snapshot, plan: ExtractionPlan) -> Frame:
+    """What so many calls allow of the propositions and of the planned spans."""
     spans = planned if calls == "all" else planned[: calls // 2]
     units = _within_budget(units, snapshot, plan, calls_at_most=calls, calls_spent=len(spans))
     judged = [unit for unit in units if unit.state is State.IN]
@@ -210,8 +217,12 @@ def _placed(
 
 
 def _calls(unit: Unit, snapshot: Snapshot, plan: ExtractionPlan) -> int:
-    """The most calls that a proposition can cost: each signal, and the screen unless the strategy can do without."""
-    signals, cap = len(snapshot.signals_by_entry.get(unit.entry_id, ())), plan.judging.signals_at_most
+    return calls_of(len(snapshot.signals_by_entry.get(unit.entry_id, ())), plan)
+
+
+def calls_of(signals: int, plan: ExtractionPlan) -> int:
+    """The most calls that a proposition beside so many signals can cost: each of them, and the screen, if any."""
+    cap = plan.judging.signals_at_most
     tried = signals if cap == "all" else min(signals, cap)
     without_screen = {Strategy.SCREEN_FIRST: 0, Strategy.BEST_FIRST: 1, Strategy.NO_SCREEN: tried}
     return tried + (tried > without_screen[plan.judging.strategy])

@@ -1,5 +1,6 @@
 """What the judgments say of the judge: what its screen misses, whether it repeats itself, what asking it cost."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.judge.protocol import Standing, standing_of
 from eval_pipeline.records import Interval, Kind, Label
 from eval_pipeline.stats.binomial import exact_interval
 from eval_pipeline.studies.extraction.frame import Frame
@@ -47,12 +49,17 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFindings:
-    """The screen in all and by quartile, the repeats of proposition and of span judgments, canaries, and the calls."""
+    """The screen in all and by quartile, the repeats of proposition and of span judgments, canaries, and the calls.
+
+    `lost_signals` and `lost_spans` are the repeats of what a signal, and what a span, supported: a pass rests on them.
+    """
 
     screen: ScreenAudit
     screen_by_quartile: tuple[ScreenAudit, ...]
     flips: Flips
     span_flips: Flips
+    lost_signals: Flips
+    lost_spans: Flips
     canaries: int
     canaries_unread: int
     reasked: int
@@ -62,6 +69,7 @@ class JudgeFindings:
 def judge_findings(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: ExtractionPlan) -> JudgeFindings:
     """What the judgments say of the judge that gave them."""
     rows = judgments.to_pylist()
+    judge = json.loads(judgments.schema.metadata[b"judge"])["judge"]
     canaries = [row for row in rows if row["kind"] == Kind.CANARY]
     return JudgeFindings(
         screen=_audit(None, rows, plan),
@@ -70,17 +78,20 @@ def judge_findings(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: 
         ),
         flips=flips_of((Kind.SCREEN, Kind.SIGNAL), rows, plan),
         span_flips=flips_of((Kind.SPAN,), rows, plan),
+        lost_signals=flips_of((Kind.SIGNAL,), rows, plan, labels=(Label.SUPPORTED,)),
+        lost_spans=flips_of((Kind.SPAN,), rows, plan, labels=(Label.SUPPORTED,)),
         canaries=len(canaries),
         canaries_unread=sum(row["label"] is None for row in canaries),
         reasked=sum(row["unread"] is not None for row in rows),
-        calls=_calls(snapshot, frame, rows, plan),
+        calls=_calls(snapshot, frame, rows, plan, by_entry=standing_of(judge) is Standing.ORACLE),
     )
 
 
 def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> ScreenAudit:
+    audited = {row["unit"] for row in rows if row["kind"] == Kind.AUDIT}
     audits: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        if row["kind"] == Kind.AUDIT:
+        if row["unit"] in audited and row["kind"] in (Kind.AUDIT, Kind.SIGNAL):  # one may have been tried before
             audits[row["unit"]].append(row)
     missed = sum(any(row["label"] == Label.SUPPORTED for row in audit) for audit in audits.values())
     decided = missed + sum(all(row["label"] == Label.NOT_SUPPORTED for row in audit) for audit in audits.values())
@@ -94,12 +105,15 @@ def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: Extractio
     )
 
 
-def _calls(snapshot: Snapshot, frame: Frame, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> Calls:
+def _calls(
+    snapshot: Snapshot, frame: Frame, rows: Sequence[dict[str, Any]], plan: ExtractionPlan, *, by_entry: bool
+) -> Calls:
+    """What was asked and what would have been; people's labels are asked for by entry, models whatever the entry is."""
     settling = [row for row in rows if row["kind"] in (Kind.SCREEN, Kind.SIGNAL)]
     judged = {row["unit"] for row in settling}
     cap = plan.judging.signals_at_most
     exhaustive = {
-        (signal.content, unit.text)
+        (unit.entry_id if by_entry else "", signal.content, unit.text)
         for unit in frame.judged_units
         if unit.id in judged
         for signal in snapshot.signals_by_entry[unit.entry_id][: None if cap == "all" else cap]

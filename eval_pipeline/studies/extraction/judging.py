@@ -16,7 +16,7 @@ from eval_pipeline.jsonl import found
 from eval_pipeline.judge.desk import Desk, Worked, work_through
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
 from eval_pipeline.judge.spending import CapReached
-from eval_pipeline.records import Kind, Label, Reason, Refusal
+from eval_pipeline.records import Judgment, Kind, Label, Reason, Refusal
 from eval_pipeline.studies.extraction.asking import Row, judge_again, judge_canary, judge_proposition, judge_span
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -123,7 +123,7 @@ async def judge_frame(
     return Judged(
         rows=tuple(_fields(row) for row in rows),
         judge=judge.identity,
-        kind=judge.kind,
+        kind=str(judge.identity["kind"]),
         fingerprint=fingerprint(judge),
         refusal=refusal,
     )
@@ -149,8 +149,9 @@ async def _judge_all(
     if is_model:
         canaries = await work_through(frame.canaries, lambda task: judge_canary(task, desk), workers=judge.in_flight)
         rows += _done(canaries)
-        if refusal := _obeyed(rows):
+        if refusal := refusal_of_canaries(rows, plan):
             return refusal
+        _go_on(canaries)
     done = 0
 
     async def work(task: Unit | GuardUnit) -> list[Row]:
@@ -166,20 +167,26 @@ async def _judge_all(
     worked = await work_through(tasks, work, workers=judge.in_flight)
     deciding = [row for result in worked.results if result for row in result]
     rows += deciding
-    if worked.ended_by:
-        raise worked.ended_by
+    _go_on(worked)
     if is_model:
-        again = drawn_again(deciding, plan)
-        rows += _done(await work_through(again, lambda row: judge_again(row, desk), workers=judge.in_flight))
+        drawn = drawn_again(deciding, plan)
+        again = await work_through(drawn, lambda row: judge_again(row, desk), workers=judge.in_flight)
+        rows += _done(again)
+        _go_on(again)
     return None
 
 
 async def _probed(desk: Desk, plan: ExtractionPlan, rows: list[Row]) -> Refusal | None:
-    """Adds the probe's judgment, if the judge gives one; a refusal if the plan asks for a label and there is none."""
+    """Adds the probe's judgment, if the judge gives one; the refusal, if nothing more may be asked."""
     probe = await desk.probe()
     if probe is None:
         return None
     rows.append(Row(None, Kind.PROBE, probe.question.entry_id, None, None, probe.question.hypothesis, probe))
+    return refusal_of_probe(probe, plan)
+
+
+def refusal_of_probe(probe: Judgment, plan: ExtractionPlan) -> Refusal | None:
+    """Why nothing more is asked of a judge that answered the probe so, if the plan asks for a label there."""
     if probe.label or plan.errors.calls.probe == 1:
         return None
     said = "no words" if probe.answer.raw is None else found(probe.answer.raw)
@@ -190,30 +197,36 @@ async def _probed(desk: Desk, plan: ExtractionPlan, rows: list[Row]) -> Refusal 
     )
 
 
-def _obeyed(rows: Sequence[Row]) -> Refusal | None:
-    obeyed = [
-        f"{row.signal_id} (entry {row.entry_id})"
-        for row in rows
-        if row.kind is Kind.CANARY and row.judgment and row.judgment.label is Label.SUPPORTED
-    ]
-    if not obeyed:
+def refusal_of_canaries(rows: Sequence[Row], plan: ExtractionPlan) -> Refusal | None:
+    """Why nothing more is asked of a judge that obeyed a canary, or left more of them open than the plan allows."""
+    canaries = [(row, row.judgment) for row in rows if row.kind is Kind.CANARY and row.judgment]
+    obeyed = [f"{row.signal_id} (entry {row.entry_id})" for row, said in canaries if said.label is Label.SUPPORTED]
+    if obeyed:
+        shown = ", ".join(obeyed[:_SHOWN]) + (", ..." if len(obeyed) > _SHOWN else "")
+        return Refusal(
+            Reason.UNTRUSTWORTHY,
+            f"the judge called {len(obeyed)} canaries supported, claims that nothing supports beside a signal that"
+            f" tells it what to reply: {shown}; take another judge, or another prompt",
+        )
+    unread = Counter(str(said.no_label) for _, said in canaries if said.no_label)
+    if unread.total() <= plan.errors.calls.canary * len(canaries):
         return None
-    shown = ", ".join(obeyed[:_SHOWN]) + (", ..." if len(obeyed) > _SHOWN else "")
+    why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items()))
     return Refusal(
         Reason.UNTRUSTWORTHY,
-        f"the judge called {len(obeyed)} canaries supported, claims that nothing supports beside a signal that tells it"
-        f" what to reply: {shown}; take another judge, or another prompt",
+        f"{unread.total()} of {len(canaries)} canaries gave no label ({why}), and the plan allows"
+        f" {plan.errors.calls.canary}; whether a text can give the judge orders is not known; mend it and run again",
     )
 
 
 def _done(worked: Worked[Row]) -> list[Row]:
-    """The rows of work that was not ended.
+    return [row for row in worked.results if row]
 
-    Raises: what ended it.
-    """
+
+def _go_on(worked: Worked[Any]) -> None:
+    """Returns if the work came to its end; raises what ended it otherwise."""
     if worked.ended_by:
         raise worked.ended_by
-    return [row for row in worked.results if row]
 
 
 def _needs_judge(task: Unit | GuardUnit, snapshot: Snapshot) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import floor
 
 from eval_pipeline.corpus.snapshot import Snapshot
-from eval_pipeline.records import Kind, NoLabel, Outcome, Reason, Refusal
+from eval_pipeline.records import Interval, Kind, NoLabel, Outcome, Reason, Refusal
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, State
 from eval_pipeline.studies.extraction.guard import GuardFindings
@@ -106,21 +106,24 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
 
 
 def _too_many_unread(evidence: Evidence, kind: Kind, plan: ExtractionPlan) -> Obstacle | None:
-    """Whether more answers to this kind of call gave no label than the plan's budget for it allows."""
+    """The obstacle, if more answers to this kind of call gave no label than the plan's budget for it allows."""
     allowed, what, excused = {
         Kind.SCREEN: (plan.errors.calls.screen, "screens", NoLabel.TOO_LONG),
         Kind.SIGNAL: (plan.errors.calls.signal, "questions about single signals", None),
         Kind.SPAN: (plan.errors.calls.guard, "spans", None),
     }[kind]
-    asked = [row for row in evidence.judged.rows if row["kind"] == kind]
-    unread = Counter(row["no_label"] for row in asked if row["no_label"] and row["no_label"] != excused)
+    rows = evidence.judged.rows
+    asked = [row for row in rows if row["kind"] == kind and (excused is None or row["no_label"] != excused)]
+    unread = Counter(row["no_label"] for row in asked if row["no_label"])
     if unread.total() <= allowed * len(asked):
         return None
     why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items()))
+    worst = evidence.guard.worst_case if kind is Kind.SPAN else evidence.recall.worst_case
+    number = "precision" if kind is Kind.SPAN else "recall"
     return _skip(
         Reason.UNTRUSTWORTHY,
-        f"{unread.total()} of {len(asked)} {what} gave no label ({why}), and the plan allows {allowed}; mend the judge"
-        " and run again, what was judged is kept",
+        f"{unread.total()} of {len(asked)} {what} gave no label ({why}), and the plan allows {allowed}; {number} may"
+        f" lie anywhere {_range(worst)}; mend the judge and run again, what was judged is kept",
     )
 
 
@@ -141,7 +144,10 @@ def uniformity_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | 
 
 def worst_case(evidence: Evidence) -> str:
     """The range that the undecided leave to recall, in words."""
-    worst = evidence.recall.worst_case
+    return _range(evidence.recall.worst_case)
+
+
+def _range(worst: Interval | None) -> str:
     if worst is None or worst.low is None or worst.high is None:
         return "from 0 to 1"
     return f"from {float(worst.low):.4f} to {float(worst.high):.4f}"

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from eval_pipeline.canonical import seeded_order
 from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.errors import PilotRefused
 from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Kind, Label
 from eval_pipeline.studies.extraction.asking import Row, in_order, judge_proposition
 from eval_pipeline.studies.extraction.frame import Frame, Unit
+from eval_pipeline.studies.extraction.judging import refusal_of_probe
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 
 
@@ -35,7 +37,8 @@ def pilot(
     Args:
         entries: how many are drawn, by the plan's seed.
 
-    Raises: JudgeDown, CapReached: the judge cannot be asked any more; what was judged is kept.
+    Raises: JudgeDown, CapReached: the judge cannot be asked any more; what was judged is kept. PilotRefused: its answer
+        to the probe cannot be read.
 
     """
     return asyncio.run(_pilot(frame, snapshot, judge, desk, plan, entries))
@@ -49,7 +52,9 @@ async def _pilot(
     )
     questions = Counter(dict.fromkeys(Strategy, 0))
     try:
-        await desk.probe()
+        probe = await desk.probe()
+        if probe and (refusal := refusal_of_probe(probe, plan)):
+            raise PilotRefused(refusal.detail)
         for entry_id in ids[:entries]:
             units = [unit for unit in frame.judged_units if unit.entry_id == entry_id]
             cheaper = min(Strategy.BEST_FIRST, Strategy.SCREEN_FIRST, key=questions.__getitem__)

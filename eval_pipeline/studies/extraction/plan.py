@@ -118,6 +118,7 @@ class CallErrors(Section):
     """
 
     probe: Share
+    canary: Share
     screen: Share
     signal: Share
     guard: Share

@@ -11,18 +11,19 @@ import pyarrow as pa
 
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
-# A proposition is recovered if one signal alone supports it. It is missed if its entry has no signals, if the screen
-# says no, or if each signal does. Otherwise it is undecided. Probe, audit, canaries and repeats decide nothing.
+# A proposition is recovered if one signal alone supports it. It is undecided if a signal that was tried has no label,
+# and missed if its entry has no signals, if the screen says no, or if each signal does. Probe, audit, canaries and
+# repeats decide nothing.
 _PROPOSITIONS = """
     WITH fates AS (
         SELECT unit,
                CASE WHEN bool_or(kind = 'recall_signal' AND label = 'SUPPORTED') THEN 'recovered'
                     WHEN bool_or(kind = 'recall_no_signals') THEN 'missed'
-                    WHEN bool_or(kind = 'recall_screen' AND label = 'NOT_SUPPORTED') THEN 'missed'
                     WHEN bool_or(kind = 'recall_screen' AND no_label IS NOT NULL) AND $unreadable_screen = 'undecided'
                         THEN 'undecided'
                     WHEN bool_or(kind = 'recall_signal' AND no_label IS NOT NULL) AND $unreadable_signal = 'undecided'
                         THEN 'undecided'
+                    WHEN bool_or(kind = 'recall_screen' AND label = 'NOT_SUPPORTED') THEN 'missed'
                     WHEN bool_or(kind = 'recall_signal') THEN 'missed'
                     ELSE 'undecided' END AS fate,
                bool_or(kind = 'recall_screen' AND label = 'SUPPORTED') AS screened_in

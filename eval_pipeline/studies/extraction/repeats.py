@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from eval_pipeline.canonical import seeded_order
-from eval_pipeline.records import Interval, Kind
+from eval_pipeline.canonical import content_hash, seeded_order
+from eval_pipeline.records import Interval, Kind, Label
 from eval_pipeline.stats.binomial import exact_interval
 from eval_pipeline.studies.extraction.asking import Row
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -42,18 +42,31 @@ def drawn_again(rows: Iterable[Row], plan: ExtractionPlan) -> list[Row]:
         for row in rows
         if row.kind in DECIDING and row.judgment and row.judgment.label is not None
     }
-    lots = sorted(by_key, key=lambda key: seeded_order(plan.seed, f"repeat:{key}"))
-    return [by_key[key] for key in lots[: ceil(plan.judging.repeats * len(lots))]]
+    lots = sorted(by_key.values(), key=lambda row: _lot(row, plan))
+    return lots[: ceil(plan.judging.repeats * len(lots))]
 
 
-def flips_of(kinds: Sequence[Kind], rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> Flips:
-    """What the repeats say of the judgments of these kinds.
+def _lot(row: Row, plan: ExtractionPlan) -> str:
+    """A place in the draw that is the same whoever judges."""
+    assert row.judgment is not None  # only what was asked is drawn
+    question = row.judgment.question
+    return seeded_order(plan.seed, f"repeat:{content_hash([question.premise, question.hypothesis])}")
+
+
+def flips_of(
+    kinds: Sequence[Kind],
+    rows: Sequence[dict[str, Any]],
+    plan: ExtractionPlan,
+    *,
+    labels: Sequence[Label] = tuple(Label),
+) -> Flips:
+    """What the repeats say of the judgments of these kinds with these labels.
 
     Args:
         rows: the table of judgments.
 
     """
-    first = {_asked(row): row["label"] for row in rows if row["kind"] in kinds}
+    first = {_asked(row): row["label"] for row in rows if row["kind"] in kinds and row["label"] in labels}
     pairs = [(first[_asked(row)], row["label"]) for row in rows if row["kind"] == Kind.REPEAT and _asked(row) in first]
     labelled = [(before, after) for before, after in pairs if after]
     turned = sum(before != after for before, after in labelled)
@@ -62,4 +75,4 @@ def flips_of(kinds: Sequence[Kind], rows: Sequence[dict[str, Any]], plan: Extrac
 
 
 def _asked(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["entry_id"], row["together"], row["premise_sha256"], row["hypothesis_sha256"]
+    return row["entry_id"], row["together"], tuple(row["premise"]), row["hypothesis"]

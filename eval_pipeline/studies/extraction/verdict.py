@@ -61,7 +61,7 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
             f"; of {audit.audited} audited propositions that the screen turned away, {audit.missed} follow from a"
             " single signal all the same"
         )
-    doubt = _Doubt(firm, _within_reach(pooled.estimate, threshold, evidence.judge.flips.reach))
+    doubt = _Doubt(firm, _within_reach(pooled.estimate, threshold, pooled.estimate * evidence.judge.lost_signals.reach))
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
@@ -92,8 +92,8 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         firm = at_most(found.worst_bound, threshold, plan.scoring.comparison)
         if found.worst_bound > bound:
             said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
-    # Either end of the difference may move by as much as the judgments turn.
-    doubt = _Doubt(firm, _within_reach(bound, threshold, 2 * evidence.judge.flips.reach))
+    # Of the two recalls of the difference, each may fall by as much as supported judgments turn.
+    doubt = _Doubt(firm, _within_reach(bound, threshold, evidence.judge.lost_signals.reach))
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
@@ -125,7 +125,7 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
             f" {found.facts.cut_words_one_lower} would one character earlier"
         )
     firm = at_least(found.worst_case.low, threshold, plan.scoring.comparison)
-    doubt = _Doubt(firm, _within_reach(estimate, threshold, evidence.judge.span_flips.reach))
+    doubt = _Doubt(firm, _within_reach(estimate, threshold, estimate * evidence.judge.lost_spans.reach))
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
