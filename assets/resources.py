@@ -15,6 +15,7 @@ from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.spending import Caps, Prices
 
+_SHOWN = 60  # letters of what was found
 _DIGITS = 9  # of a count; more is a slip
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -118,10 +119,11 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
         return int(value)
 
     def _object(self, field: str) -> dict[str, Any]:
-        parsed = parse_lines(" ".join(getattr(self, field).split("\n")).encode("utf-8", "replace"))
+        value = getattr(self, field)
+        parsed = parse_lines(value.replace("\n", " ").encode("utf-8", "replace"))
         if parsed.faults or len(parsed.lines) != 1:
-            why = f" ({parsed.faults[0].partition(': ')[2]})" if parsed.faults else ""
-            raise JudgeUnknown(f'{_variable(field)} holds no JSON object{why}; set it again, such as {{"seed": 1}}')
+            shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
+            raise JudgeUnknown(f"{_variable(field)} is {shown!r}, expected a JSON object; set it again")
         return parsed.lines[0].fields
 
     def _prices(self) -> Prices | None:

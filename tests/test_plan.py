@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from eval_pipeline.errors import PlanRefused
 from eval_pipeline.plan import Level, Plan, Share, parse_plan, read_plan
-from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 PLANS = Path(__file__).resolve().parents[1] / "data" / "plans"
@@ -33,7 +33,15 @@ NUMBERS = [
     "bootstrap.level",
     "bootstrap.one_sided_level",
     "bootstrap.valid_at_least",
+    "judging.audited_negatives",
+    "judging.canaries",
+    "judging.repeats",
     "errors.at_most",
+    "errors.calls.probe",
+    "errors.calls.canary",
+    "errors.calls.screen",
+    "errors.calls.signal",
+    "errors.calls.guard",
     "guard.level",
 ]
 
@@ -107,6 +115,11 @@ def test_the_bundled_plan_promises_these_numbers():
     assert plan.claims.precision_at_least == Fraction(19, 20)
     assert (plan.design.entries, plan.design.entries_per_workspace, plan.bootstrap.resamples) == (90, 30, 1000)
     assert plan.errors.at_most == Fraction(1, 5)
+    assert plan.judging.strategy is Strategy.BEST_FIRST
+    assert (plan.judging.attempts, plan.judging.audited_negatives) == (6, Fraction(1, 5))
+    assert (plan.judging.canaries, plan.judging.repeats) == (Fraction(1, 50), Fraction(1, 20))
+    budgets = plan.errors.calls
+    assert (budgets.probe, budgets.screen, budgets.signal, budgets.guard) == (0, *[Fraction(1, 5)] * 3)
     assert plan.scoring.comparison == "exact"
 
 
@@ -114,6 +127,13 @@ def test_the_plan_of_the_first_version_compares_by_four_decimals_at_the_rank_of_
     plan = read_plan(PLANS / "extraction_compat.toml", ExtractionPlan)
     assert (plan.scoring.comparison, plan.bootstrap.ranks, plan.seed) == ("four_decimals", "floor", 4242)
     assert (plan.budget.entries, plan.budget.propositions_per_entry, plan.judging.signals_at_most) == ("all", 10, 8)
+
+
+def test_the_plan_of_the_first_version_screens_by_key_and_does_not_judge_the_judge():
+    plan = read_plan(PLANS / "extraction_compat.toml", ExtractionPlan)
+    assert (plan.judging.strategy, plan.judging.screen_order) == (Strategy.SCREEN_FIRST, "key")
+    assert {plan.judging.audited_negatives, plan.judging.canaries, plan.judging.repeats} == {0}
+    assert set(plan.errors.calls.model_dump().values()) == {"1"}  # no kind of call has a budget of its own
 
 
 @pytest.mark.parametrize("path", list(leaves(VALUES)), ids=dotted)
@@ -169,6 +189,13 @@ def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_field(path, value
         ("bootstrap.resamples", Decimal("1E+3"), "found 1E+3, expected a valid integer"),
         ("bootstrap.resamples", Decimal("Infinity"), "found Infinity, expected a valid integer"),
         ("bootstrap.ranks", "ceil", "found \"ceil\", expected 'symmetric' or 'floor'"),
+        ("judging.strategy", "worst_first", 'found "worst_first", expected one of screen_first, best_first, no_screen'),
+        ("judging.screen_order", "similarity", "found \"similarity\", expected 'seeded' or 'key'"),
+        ("judging.attempts", 0, "found 0, expected greater than or equal to 1"),
+        ("judging.attempts", 101, "found 101, expected less than or equal to 100"),
+        ("judging.audited_negatives", Decimal("1.1"), "found 1.1, expected less than or equal to 1"),
+        ("judging.canaries", Decimal("-0.02"), "found -0.02, expected greater than or equal to 0"),
+        ("errors.calls.probe", 2, "found 2, expected less than or equal to 1"),
         ("guard.judged_at_least", 0, "found 0, expected greater than or equal to 1"),
     ],
 )

@@ -27,6 +27,7 @@ CHAIN = (
     "recall_estimate",
     "uniformity_bound",
     "precision_guard",
+    "judge_findings",
     "band_ledger",
     "extraction_verdict",
     "extraction_report",

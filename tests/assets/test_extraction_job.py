@@ -115,6 +115,23 @@ def test_the_metadata_count_as_without_label_only_what_was_asked_and_gave_none(r
     assert (metadata["judgments"].value, metadata["without_label"].value) == (len(labels), 0)
 
 
+def test_the_history_keeps_what_the_judgments_say_of_the_judge(run: dg.ExecuteInProcessResult) -> None:
+    """12 propositions that the nearest of their note's four signals supports: 12 questions where trying all asks 48."""
+    (metadata,) = (
+        event.materialization.metadata
+        for event in run.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey("judge_findings")
+    )
+    shown = {name: value.value for name, value in metadata.items()}
+    written = run.asset_value("extraction_verdict")["findings"]["judge"]
+    assert (shown["questions"], shown["questions_saved"]) == (12, 36)
+    assert shown["canaries"] == written["canaries"]["asked"] == 1  # a fiftieth of 12, rounded up
+    assert (shown["audited"], shown["missed_by_screen"], shown["turned"]) == (0, 0, 0)
+    repeats = written["repeats"]
+    assert shown["compared"] == repeats["propositions"]["compared"]
+    assert repeats["propositions"]["compared"] + repeats["spans"]["compared"] == 2  # a twentieth of 24, rounded up
+
+
 def test_an_edited_plan_withholds_every_number_of_a_verdict_made_alone(new_bench: Any, corpus: Path) -> None:
     """One threshold of the stored plan is changed between the run and the verdict that is made again."""
     bench = new_bench()

@@ -115,7 +115,7 @@ def test_a_whole_run_leaves_no_pickle_and_no_half_file(
 ) -> None:
     bench.run({"corpus": str(small_corpus(tmp_path / "corpus"))})
     files = [path for path in (bench.home / "evidence").rglob("*") if path.is_file()]
-    assert len({path.parent.name for path in files if path.name == "latest"}) == 12
+    assert len({path.parent.name for path in files if path.name == "latest"}) == 13
     pickled = [path for path in files if path.read_bytes()[:1] == b"\x80" or path.suffix in (".pkl", ".pickle")]
     assert pickled == []
     assert list(bench.home.rglob(".*")) == []

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.guard import guard_findings
-from eval_pipeline.studies.extraction.judging import judge_in_journal
+from eval_pipeline.studies.extraction.judge_findings import judge_findings
 from eval_pipeline.studies.extraction.losses import losses_by_entry
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import entry_quartiles, proposition_fates
 from eval_pipeline.studies.extraction.recall import recall_findings
+from eval_pipeline.studies.extraction.sitting import judge_in_journal
 from eval_pipeline.studies.extraction.uniformity import uniformity_findings
 from eval_pipeline.studies.extraction.verdict import verdicts
 
@@ -32,12 +34,25 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> | `a` \\| **b**
 
 
 def report_on(folder: Path, journals: Path) -> ReportInput:
-    """What the report shows of a folder, judged by words in common under the plan that comes with the study."""
+    """What the report shows of a folder, judged by words in common under the plan that comes with the study.
+
+    But for what is drawn by the hash of a text: all of the screen's negatives are audited, each proposition has a
+    canary, and every judgment is asked for again, so that no text is drawn that another would not have been.
+    """
     plan = read_plan(bundled("plans") / "extraction.toml", ExtractionPlan)
+    everything = {"audited_negatives": Fraction(1), "canaries": Fraction(1), "repeats": Fraction(1)}
+    plan = plan.model_copy(update={"judging": plan.judging.model_copy(update=everything)})
     snapshot, fixture = pinned(str(folder)), pinned_fixture(folder / "propositions.jsonl")
     frame = frame_of(snapshot, fixture, plan)
     judged = judge_in_journal(
-        frame, snapshot, LexicalJudge(), plan, journals=journals, run="run", progress=lambda done, total: None
+        frame,
+        snapshot,
+        LexicalJudge(),
+        plan,
+        journals=journals,
+        run="run",
+        resume=False,
+        progress=lambda done, total: None,
     )
     fates = proposition_fates(frame.to_table(), judged.to_table(), plan)
     quartiles = entry_quartiles(fates)
@@ -49,6 +64,7 @@ def report_on(folder: Path, journals: Path) -> ReportInput:
         recall_findings(frame, quartiles, judged.to_table(), plan),
         uniformity_findings(quartiles, plan),
         guard_findings(snapshot, frame, judged.to_table(), plan, code_writes_spans=False),
+        judge_findings(snapshot, frame, judged.to_table(), plan),
     )
     document = verdict_document(
         verdicts(evidence, plan),

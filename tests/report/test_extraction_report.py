@@ -216,3 +216,68 @@ def test_entries_beyond_those_shown_are_counted(report: ReportInput) -> None:
 
 def test_every_reason_has_words() -> None:
     assert set(REASON_WORDS) == {reason.value for reason in Reason}
+
+
+def at_work(report: ReportInput, **changed: Any) -> tuple[str, str]:
+    """The part on the judge of the page and of the Markdown, with some of its findings changed."""
+    findings = report.document["findings"]
+    document = report.document | {"findings": findings | {"judge": findings["judge"] | changed}}
+    shown = replace(report, document=document)
+    texts = Page(as_html(shown)).text, " ".join(as_markdown(shown).split())
+    first, second = (text.partition("The judge at work")[2].partition("Losses by entry")[0] for text in texts)
+    return first, second
+
+
+def test_the_judge_at_work_is_shown_in_the_counts_of_the_document(report: ReportInput) -> None:
+    """2 notes of 8 facts and 7 signals: 14 are settled by the nearest signal, 2 by it and the screen, of 112 in all.
+
+    Every judgment was asked for once more, 18 on propositions and 14 on spans, and each proposition had a canary.
+    """
+    for text in at_work(report):
+        assert "It turned away 2 propositions; 2 of them were asked about signal by signal all the same" in text
+        assert "Asked once more about propositions, the judge turned 0 of 18 answers: 0.0000 (0.0000 to " in text
+        assert "Asked once more about spans, the judge turned 0 of 14 answers: 0.0000 (0.0000 to " in text
+        assert "what to reply: 16 asked." in text
+        assert "settled by 18 different questions; to ask about each signal of each would have taken 112." in text
+        assert "put a second time" not in text
+
+
+def test_the_audit_of_the_screen_is_a_table_by_quartile_with_the_sum_last(report: ReportInput) -> None:
+    rows = [row for row in cells(as_markdown(report)) if len(row) == 7]
+    audits = report.document["findings"]["judge"]["screen_by_quartile"]
+    start = rows.index(["Quartile", "Turned away", "Audited", "Missed", "Undecided", "Miss rate", "Interval"])
+    assert [row[:5] for row in rows[start + 1 : start + 6]] == [
+        [str(audit[name]) for name in ("quartile", "turned_away", "audited", "missed", "undecided")] for audit in audits
+    ] + [["all", "2", "2", "0", "0"]]
+    assert [row[5:] for row in rows[start + 1 : start + 5]] == [
+        ["too little judged"] * 2 if audit["miss_rate"] is None else ["0.0000", "0.0000 to 0.8419"] for audit in audits
+    ]
+
+
+def test_what_was_not_done_of_the_judging_of_the_judge_is_not_shown(report: ReportInput) -> None:
+    nothing = {"repeated": 0, "compared": 0, "turned": 0, "flip_rate": None, "interval": None}
+    screen = report.document["findings"]["judge"]["screen"] | {"turned_away": 0}
+    for text in at_work(
+        report,
+        screen=screen,
+        repeats={"propositions": nothing, "spans": nothing},
+        canaries={"asked": 0, "unread": 0},
+        reasked=3,
+    ):
+        assert "turned away" not in text
+        assert "Asked once more" not in text
+        assert "Canaries" not in text
+        assert "could not be read: 3." in text
+
+
+def test_a_canary_without_a_label_is_shown_beside_those_that_were_asked(report: ReportInput) -> None:
+    for text in at_work(report, canaries={"asked": 16, "unread": 2}):
+        assert "what to reply: 16 asked, 2 without a label." in text
+
+
+def test_where_no_screen_was_asked_support_by_several_signals_is_not_asked_instead_of_none(report: ReportInput) -> None:
+    findings = report.document["findings"]
+    recall = findings["recall"] | {"composition_only": None}
+    shown = replace(report, document=report.document | {"findings": findings | {"recall": recall}})
+    for text in (Page(as_html(shown)).text, as_markdown(shown)):
+        assert "Supported only by several signals together, and so missed: not asked." in text

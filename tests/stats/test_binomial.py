@@ -1,4 +1,4 @@
-"""The exact binomial bound excludes no more than it may, and the p-value is the probability it says it is."""
+"""The exact binomial intervals exclude no more than they may, and the p-value is the probability it says it is."""
 
 from fractions import Fraction
 from math import comb
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.binomial import lower_bound, shortfall_p_value
+from eval_pipeline.stats.binomial import exact_interval, lower_bound, shortfall_p_value
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 COUNTS = st.integers(1, 300).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
@@ -103,6 +103,86 @@ def test_successes_outside_the_trials_are_refused(successes, trials):
     """clopper_pearson-15."""
     with pytest.raises(ValueError, match=rf"successes must lie in 0..{trials}, found {successes}"):
         lower_bound(successes, trials, level=0.95)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "level", "low", "high"),
+    [
+        # All succeed: p^n = .025 at the lower end. None does: (1 - p)^n = .025 at the upper.
+        pytest.param(20, 20, 0.95, 0.025 ** (1 / 20), 1.0, id="20-of-20"),
+        pytest.param(0, 20, 0.95, 0.0, 1 - 0.025 ** (1 / 20), id="0-of-20"),
+        pytest.param(1, 1, 0.9, 0.05, 1.0, id="1-of-1"),
+        # One of two: 1 - (1 - p)^2 = .025 at the lower end, and at the upper 1 - p^2 = .025.
+        pytest.param(1, 2, 0.95, 1 - 0.975**0.5, 0.975**0.5, id="1-of-2"),
+        # Without a trial nothing is excluded.
+        pytest.param(0, 0, 0.95, 0.0, 1.0, id="0-of-0"),
+    ],
+)
+def test_the_exact_interval_by_hand(successes, trials, level, low, high):
+    found = exact_interval(successes, trials, level=level)
+    assert found == Interval(pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12), level)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 7), (7, 7), (19, 20), (1, 40), (180, 200), (950, 1000)])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_the_exact_interval_is_that_of_scipys_root_search(successes, trials, level):
+    """scipy 1.17.1, binomtest(...).proportion_ci(method="exact"), which solves both tail equations by bisection."""
+    theirs = binomtest(successes, trials).proportion_ci(confidence_level=level, method="exact")
+    found = exact_interval(successes, trials, level=level)
+    assert (found.low, found.high) == (pytest.approx(theirs.low, abs=1e-9), pytest.approx(theirs.high, abs=1e-9))
+
+
+@LAW
+@given(COUNTS, st.floats(0.5, 0.999))
+def test_at_either_end_of_the_interval_the_tail_has_half_of_what_the_level_leaves(counts, level):
+    successes, trials = counts
+    found = exact_interval(successes, trials, level=level)
+    if successes:
+        assert binom.sf(successes - 1, trials, found.low) == pytest.approx((1 - level) / 2, rel=1e-6)
+    if successes < trials:
+        assert binom.cdf(successes, trials, found.high) == pytest.approx((1 - level) / 2, rel=1e-6)
+
+
+@LAW
+@given(COUNTS, st.floats(0.5, 0.999))
+def test_successes_and_failures_change_places_and_the_interval_is_mirrored(counts, level):
+    successes, trials = counts
+    found, mirrored = (exact_interval(x, trials, level=level) for x in (successes, trials - successes))
+    assert (mirrored.low, mirrored.high) == (
+        pytest.approx(1 - found.high, abs=1e-9),
+        pytest.approx(1 - found.low, abs=1e-9),
+    )
+
+
+@LAW
+@given(COUNTS)
+def test_the_interval_holds_the_observed_share_and_widens_with_the_level(counts):
+    successes, trials = counts
+    narrow, wide = (exact_interval(successes, trials, level=level) for level in (0.9, 0.99))
+    assert wide.low <= narrow.low <= successes / trials <= narrow.high <= wide.high
+    assert wide.high - wide.low > narrow.high - narrow.low
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize("trials", [1, 20, 57])
+def test_the_interval_holds_the_true_share_at_least_as_often_as_its_level_says(share, trials):
+    """Summed over all outcomes, so that there is no chance in it."""
+    found = [exact_interval(successes, trials, level=0.95) for successes in range(trials + 1)]
+    held = [interval.low <= share <= interval.high for interval in found]
+    assert binom.pmf(range(trials + 1), trials, share)[held].sum() >= 0.95 - 1e-12
+
+
+def test_the_interval_covers_in_simulated_studies():
+    rng = np.random.default_rng(12)
+    found = [exact_interval(int(x), 100, level=0.95) for x in rng.binomial(100, 0.07, 500)]
+    held = sum(interval.low <= 0.07 <= interval.high for interval in found)
+    assert binomtest(held, 500, 0.95, alternative="less").pvalue > 0.01
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
+def test_an_interval_of_successes_outside_the_trials_is_refused(successes, trials):
+    with pytest.raises(ValueError, match=rf"successes must lie in 0..{trials}, found {successes}"):
+        exact_interval(successes, trials, level=0.95)
 
 
 @pytest.mark.parametrize(

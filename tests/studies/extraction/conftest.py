@@ -1,7 +1,10 @@
 """Small corpora whose truth is known, a judge that knows it, and the study run on them from end to end."""
 
+import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,8 @@ from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.protocol import Judge, Standing
 from eval_pipeline.plan import read_plan
 from eval_pipeline.records import Answer, Entry, NoLabel, Proposition, Question, Signal, Verdict
+from eval_pipeline.studies.extraction.bands import band_ledger
+from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, frame_of
 from eval_pipeline.studies.extraction.guard import guard_findings
@@ -61,16 +66,31 @@ class World:
         united = len(premises) > 1 and (question.entry_id, question.hypothesis) in self.together
         return "SUPPORTED" if alone or united else "NOT_SUPPORTED"
 
+    def says_anywhere(self, question: Question) -> Said:
+        """The label that is true in any entry, for a judge that is not told which one a question is about."""
+        premises = question.premise if isinstance(question.premise, tuple) else (question.premise,)
+        supported = any((premise, question.hypothesis) in self._truth_anywhere for premise in premises)
+        return "SUPPORTED" if supported else "NOT_SUPPORTED"
+
+    @cached_property
+    def _truth_anywhere(self) -> frozenset[tuple[str, str]]:
+        return frozenset((premise, hypothesis) for _, premise, hypothesis in self.truth)
+
 
 @dataclass
 class ScriptedJudge:
-    """Says what `says` gives, word for word, and keeps what it was asked; is down from the start, or after a while."""
+    """Says what `says` gives, word for word, and keeps what it was asked; is down from the start, or after a while.
+
+    Where several questions may be in flight, each lets the others be asked before it is answered.
+    `probed` is what it says to the probe; None where it needs none.
+    """
 
     says: Callable[[Question], Said]
     standing: Standing = Standing.ORACLE
     in_flight: int = 1
     live: bool = True
     down_after: int | None = None
+    probed: Said | None = None
     asked: list[Question] = field(default_factory=list)
     probes: int = 0
     closed: bool = False
@@ -81,24 +101,30 @@ class ScriptedJudge:
         """That of people's labels where it is to be an oracle; standing follows from it."""
         return {"kind": "labels" if self.standing is Standing.ORACLE else self.kind}
 
-    async def probe(self) -> None:
-        """None, as of a judge that cannot be down; raises JudgeDown unless this one is live."""
+    async def probe(self) -> Answer | None:
+        """What the script has for it; raises JudgeDown unless this judge is live."""
         self.probes += 1
         if not self.live:
             raise JudgeDown("the scripted judge is down; start it")
+        return None if self.probed is None else _answer(self.probed)
 
     async def answer(self, question: Question) -> Answer:
         """What the script gives."""
         if self.down_after is not None and len(self.asked) >= self.down_after:
             raise JudgeDown("the scripted judge went down; start it")
         self.asked.append(question)
-        said = self.says(question)
-        raw, why = (None, said) if isinstance(said, NoLabel) else (said, None)
-        return Answer(raw, why, attempts=1, latency_s=0.0, tokens=7)
+        if self.in_flight > 1:
+            await asyncio.sleep(0)
+        return _answer(self.says(question))
 
     async def close(self) -> None:
         """Notes that it was let go."""
         self.closed = True
+
+
+def _answer(said: Said) -> Answer:
+    raw, why = (None, said) if isinstance(said, NoLabel) else (said, None)
+    return Answer(raw, why, attempts=1, latency_s=0.0, tokens=7)
 
 
 @dataclass(frozen=True)
@@ -119,6 +145,18 @@ class Study:
     def outcomes(self) -> tuple[str, str, str]:
         """Outcome of each claim, in words."""
         return self.recall.outcome.value, self.uniformity.outcome.value, self.guard.outcome.value
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The verdict as it is written down."""
+        return verdict_document(
+            (self.recall, self.uniformity, self.guard),
+            self.evidence,
+            band_ledger(self.evidence.snapshot),
+            seal="0" * 64,
+            plan_name="extraction",
+            versions={"eval-pipeline": "0"},
+        )
 
     @property
     def fate_of(self) -> dict[str, str]:
@@ -297,9 +335,37 @@ def lenient(shipped: ExtractionPlan) -> ExtractionPlan:
 
 
 @pytest.fixture(scope="session")
-def run_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Study]:
-    """The whole study on a world, from the frame to the verdicts; the judge knows the truth unless another is given."""
+def sit(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Judged]:
+    """All that a judge says of a world, at a desk whose journal stands in `journals`, a new folder if none is named."""
     numbers = count()
+
+    def sit(
+        world: World,
+        plan: ExtractionPlan,
+        judge: Judge,
+        *,
+        journals: Path | None = None,
+        run: str | None = None,
+        resume: bool = False,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> Judged:
+        return judge_in_journal(
+            frame_of(world.snapshot, world.fixture, plan),
+            world.snapshot,
+            judge,
+            plan,
+            journals=journals or tmp_path_factory.mktemp("journals"),
+            run=run or f"run-{next(numbers)}",
+            resume=resume,
+            progress=progress,
+        )
+
+    return sit
+
+
+@pytest.fixture(scope="session")
+def run_study(sit: Callable[..., Judged]) -> Callable[..., Study]:
+    """The whole study on a world, from the frame to the verdicts; the judge knows the truth unless another is given."""
 
     def run(
         world: World,
@@ -311,16 +377,7 @@ def run_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Study]:
     ) -> Study:
         asked = judge or ScriptedJudge(world.says)
         frame = frame_of(world.snapshot, world.fixture, plan)
-        judged = judge_in_journal(
-            frame,
-            world.snapshot,
-            asked,
-            plan,
-            journals=journals or tmp_path_factory.mktemp("journals"),
-            run=f"run-{next(numbers)}",
-            resume=False,
-            progress=lambda done, of: None,
-        )
+        judged = sit(world, plan, asked, journals=journals)
         fates, quartiles, evidence = _evidence_and_claims(
             world, frame, judged, plan, code_writes_spans=code_writes_spans
         )
@@ -328,6 +385,57 @@ def run_study(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Study]:
         return Study(frame, judged, fates, quartiles, evidence, recall, uniformity, guard, asked)
 
     return run
+
+
+def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def written() -> Callable[[World, Path], Path]:
+    """Writes the corpus and the fixture of a world to a folder, as the command line reads them."""
+
+    def written(world: World, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        entries = [
+            {"lookup_key": e.id, "workspace": e.workspace, "band": e.band, "content": e.content}
+            for e in world.snapshot.entries
+        ]
+        signals = [
+            {
+                "lookup_key": s.id,
+                "entry_id": s.entry_id,
+                "content": s.content,
+                "provenance": None if s.start is None else {"span": {"start": s.start, "end": s.end}},
+            }
+            for s in world.snapshot.signals
+        ]
+        propositions = [
+            {"entry_id": p.entry_id, "quartile": p.quartile, "proposition": p.text} for p in world.fixture.propositions
+        ]
+        for name, rows in (("entries", entries), ("signals", signals), ("propositions", propositions)):
+            _write_lines(folder / f"{name}.jsonl", rows)
+        return folder
+
+    return written
+
+
+def _toml(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> str:
+    lines = [f"[{'.'.join(above)}]"] if above else []
+    tables = {name: value for name, value in values.items() if isinstance(value, dict)}
+    lines += [f"{name} = {json.dumps(value)}" for name, value in values.items() if name not in tables]
+    return "\n".join([*lines, "", *(_toml(value, (*above, name)) for name, value in tables.items())])
+
+
+@pytest.fixture(scope="session")
+def plan_file() -> Callable[[ExtractionPlan, Path], Path]:
+    """Writes a plan to a file, as the command line reads it."""
+
+    def plan_file(plan: ExtractionPlan, path: Path) -> Path:
+        path.write_text(_toml(plan.model_dump(mode="json", exclude_none=True)), encoding="utf-8")
+        return path
+
+    return plan_file
 
 
 @pytest.fixture(autouse=True, scope="session")

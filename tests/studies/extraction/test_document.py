@@ -89,13 +89,13 @@ def test_a_document_says_what_the_frame_held_and_what_was_left_out(world, lenien
 
 
 def test_a_document_names_what_it_rests_on(world, lenient, document_of, scripted):
-    document = document_of(world, lenient)
+    document = document_of(world, lenient, scripted(world.says, kind="labels"))
     assert document["hashes"] == {
         "corpus": world.snapshot.hash,
         "fixture": world.fixture.hash,
         "plan": seal_of(lenient),
     }
-    assert (document["judge"]["kind"], document["judge"]["standing"]) == ("scripted", "oracle")
+    assert (document["judge"]["kind"], document["judge"]["standing"]) == ("labels", "oracle")
     assert document["judge"]["identity"] == {"kind": "labels"}
     assert (document["plan"], document["versions"]) == ("extraction", {"numpy": "2"})
 

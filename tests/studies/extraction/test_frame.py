@@ -5,15 +5,18 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval_pipeline.corpus.snapshot import unread
+from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Reason, Refusal
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of, word_count
+from eval_pipeline.studies.extraction.plan import Strategy
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 
@@ -107,7 +110,7 @@ def test_the_frame_is_empty_where_corpus_or_fixture_cannot_be_used(counted, span
         world = replace(world, snapshot=unread(Reason.CORPUS_UNREACHABLE, "down", source="x"))
     else:
         world = replace(world, fixture=Fixture((), Refusal(Reason.FIXTURE_MALFORMED, "line 1")))
-    assert framed(world, lenient) == Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
+    assert framed(world, lenient) == Frame((), (), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
 
 
 def test_without_a_fixture_the_spans_are_judged_all_the_same(spanned, world_of, lenient):
@@ -170,6 +173,61 @@ def test_a_budget_draws_a_subset_and_is_never_exceeded(many, lenient, amended, b
         count == min(12, budget["propositions_per_entry"]) for count in per_entry.values()
     )
     assert budget["calls"] == "all" or frame.calls_at_most <= budget["calls"]
+
+
+beside = st.fixed_dictionaries(
+    {
+        "strategy": st.sampled_from(list(Strategy)),
+        "canaries": st.sampled_from([Fraction(0), Fraction(1, 50), Fraction(1, 3), Fraction(1)]),
+        "repeats": st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(2, 7), Fraction(1)]),
+    }
+)
+
+
+@LAW
+@given(beside, st.integers(1, 3000))
+def test_a_budget_of_calls_holds_for_canaries_and_repeats_too(many, lenient, amended, judging, calls):
+    frame = framed(many, amended(lenient, judging=judging, budget={"calls": calls}))
+    assert frame.calls_at_most <= calls
+    canaries, judged = judging["canaries"], len(frame.judged_units)
+    assert len(frame.canaries) == ceil(canaries * judged)
+
+
+@LAW
+@given(beside)
+def test_a_budget_of_what_the_whole_frame_can_cost_leaves_nothing_out(many, lenient, amended, judging):
+    whole = framed(many, amended(lenient, judging=judging))
+    is_cut = framed(many, amended(lenient, judging=judging, budget={"calls": whole.calls_at_most})).is_cut
+    assert not is_cut
+
+
+@pytest.mark.parametrize(
+    ("strategy", "calls"),
+    [(Strategy.SCREEN_FIRST, 2 + 3 + 4), (Strategy.BEST_FIRST, 1 + 3 + 4), (Strategy.NO_SCREEN, 6)],
+)
+def test_a_screen_is_counted_where_the_strategy_may_come_to_it(note, world_of, lenient, amended, strategy, calls):
+    """Entries of no, one, two and three signals, with a proposition each."""
+    world = world_of([note(f"e{n}", {f"s{k}": [] for k in range(n)}, [(1, "x")]) for n in range(4)])
+    assert framed(world, amended(lenient, judging={"strategy": strategy})).calls_at_most == calls
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_under_each_strategy_the_dearest_judge_costs_exactly_the_most_calls(
+    note, world_of, lenient, amended, run_study, scripted, strategy
+):
+    """Its screens say yes and its signals no; canaries and repeats are asked beside them."""
+    world = world_of(
+        [note(f"e{n}", {f"e{n} s{k}": [] for k in range(n)}, [(1, f"{n}x"), (4, f"{n}y")]) for n in range(5)]
+    )
+    measured = {"canaries": Fraction(1, 3), "repeats": Fraction(1, 4), "audited_negatives": Fraction(1)}
+    plan = amended(lenient, judging=measured | {"strategy": strategy})
+    judge = scripted(
+        lambda question: "SUPPORTED" if isinstance(question.premise, tuple) else "NOT_SUPPORTED",
+        standing=Standing.UNCALIBRATED,
+    )
+    study = run_study(world, plan, judge)
+    assert len(judge.asked) == study.frame.calls_at_most
+    assert study.frame.calls_at_most > framed(world, amended(plan, judging={"repeats": 0, "canaries": 0})).calls_at_most
 
 
 def test_a_budget_of_calls_holds_for_the_spans_of_the_guard_too(counted, spanned, world_of, lenient, amended):
@@ -284,8 +342,9 @@ def test_a_frame_survives_the_way_through_a_table(many, spanned, world_of, lenie
     snapshot = replace(
         many.snapshot, entries=many.snapshot.entries + spans.entries, signals=many.snapshot.signals + spans.signals
     )
-    plan = amended(lenient, budget={"entries": 20}, judging={"signals_at_most": 1})
+    plan = amended(lenient, budget={"entries": 20}, judging={"signals_at_most": 1, "canaries": Fraction(1, 50)})
     frame = framed(replace(many, snapshot=snapshot), plan)
     assert frame.spans
+    assert frame.canaries
     assert frame.is_cut
     assert Frame.from_table(frame.to_table()) == frame

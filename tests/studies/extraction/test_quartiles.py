@@ -27,6 +27,7 @@ def frame_table(units):
             for place, (entry_id, quartile, state) in enumerate(units)
         ),
         (),
+        (),
         entries_cut_signals=0,
         spans_over_budget=0,
         calls_at_most=0,

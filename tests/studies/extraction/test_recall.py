@@ -9,9 +9,10 @@ from scipy.stats import binomtest, bootstrap
 
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.judging import Judged
+from eval_pipeline.studies.extraction.plan import Strategy
 from eval_pipeline.studies.extraction.recall import recall_findings
 
-NO_FRAME = Frame((), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
+NO_FRAME = Frame((), (), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
 NO_JUDGMENTS = Judged((), {}, "scripted", "", refusal=None).to_table()
 
 
@@ -87,10 +88,17 @@ def test_pooled_recall_counts_every_undecided_proposition(counted, world_of, len
     assert pooled.judged + pooled.undecided == len(study.frame.judged_units)
 
 
-def test_support_by_several_signals_together_is_a_miss_and_counted_apart(note, world_of, lenient, run_study):
+@pytest.mark.parametrize(
+    ("strategy", "counted_apart"), [(Strategy.SCREEN_FIRST, 1), (Strategy.BEST_FIRST, 1), (Strategy.NO_SCREEN, None)]
+)
+def test_support_by_several_signals_together_is_a_miss_and_counted_apart_where_a_screen_asks_about_it(
+    note, world_of, lenient, amended, run_study, strategy, counted_apart
+):
     notes = [note(name, {"A part": [], "B part": []}, [(1, "both parts"), (4, "neither")]) for name in ("a", "b")]
-    found = run_study(world_of(notes, together=[("a", "both parts")]), lenient).evidence.recall
-    assert (found.pooled.hits, found.pooled.judged, found.composition_only) == (0, 4, 1)
+    study = run_study(world_of(notes, together=[("a", "both parts")]), amended(lenient, judging={"strategy": strategy}))
+    found = study.evidence.recall
+    assert (found.pooled.hits, found.pooled.judged, found.composition_only) == (0, 4, counted_apart)
+    assert study.document["findings"]["recall"]["composition_only"] == counted_apart
 
 
 def test_groups_say_recall_by_workspace_band_and_density(counted, world_of, lenient, shipped, amended, run_study):
