@@ -96,8 +96,10 @@ def message_of(body: bytes, *, secret: str) -> str:
     """What the server says of a fault, shortened; what may repeat the key is not shown."""
     try:
         error = json.loads(body)["error"]
-        text = str(error["message"] if isinstance(error, dict) else error)
+        text = error["message"] if isinstance(error, dict) else error
     except (ValueError, KeyError, TypeError, RecursionError):
+        return "no message"
+    if not isinstance(text, str):
         return "no message"
     if secret:
         text = text.replace(secret, "(the key)")

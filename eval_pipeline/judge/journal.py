@@ -35,7 +35,7 @@ class Record(BaseModel):
     label: Label | None
     no_label: NoLabel | None
     attempts: int
-    tokens: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    tokens: Annotated[int, Field(ge=0, lt=2**40)] | None = None
     latency_s: float = 0.0
     repeat: int = 0
     unread: str | None = None

@@ -1,7 +1,7 @@
 """What asking costs: requests, tokens and money, counted as they are spent, and held under caps."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from eval_pipeline.errors import Refused
@@ -29,10 +29,11 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of a prompt and of its completion."""
+    """Tokens of a prompt and of its completion; `dearer` says how many times what was expected is set aside in them."""
 
     prompt: int
     completion: int
+    dearer: float = field(default=1.0, compare=False)
 
     @property
     def total(self) -> int:
@@ -120,7 +121,7 @@ class Meter:
         self.spending.requests += 1
         self._in_flight += 1
         self._aside = _plus(self._aside, wanted)
-        return wanted
+        return replace(wanted, dearer=self._dearer)
 
     def settle(self, aside: Tokens, used: Tokens) -> None:
         """Counts what a request did cost, in the place of what was set aside for it."""
@@ -128,7 +129,7 @@ class Meter:
         self._aside = _plus(self._aside, _times(aside, -1))
         self.spending.prompt_tokens += used.prompt
         self.spending.completion_tokens += used.completion
-        self._dearer *= max(1.0, (used.prompt + used.completion) / max(1, aside.prompt + aside.completion))
+        self._dearer = max(self._dearer, aside.dearer * used.total / max(1, aside.total))
         self._settled.set()
         self._settled = asyncio.Event()
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -15,6 +16,7 @@ import pytest
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.chat import ChatJudge
 from eval_pipeline.judge.endpoint import Endpoint
+from eval_pipeline.judge.journal import Head
 from eval_pipeline.judge.prompt import Prompt, prompt_named
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.judge.spending import Caps, Meter
@@ -29,7 +31,7 @@ SETTINGS: Mapping[str, Any] = {
     "extra": {},
     "api_key": "",
     "in_flight": 4,
-    "attempt_timeout_s": 0.4,
+    "attempt_timeout_s": 10.0,
     "total_timeout_s": 30.0,
     "prices": None,
 }
@@ -51,17 +53,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back. `sent` "cut" ends in the middle of the body, "reset" sends nothing, "drip" a byte at a time."""
+    """What goes back, with these headers beside the usual, or without those that are None.
+
+    `sent` "cut" ends in the middle of the body, "reset" sends nothing, "drip" a byte at a time.
+    """
 
     status: int = 200
     body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str | None] = field(default_factory=dict)
     delay_s: float = 0.0
     sent: Literal["whole", "cut", "reset", "hung up", "drip", "not http"] = "whole"
 
     def as_bytes(self) -> bytes:
         head = {"Content-Type": "application/json", "Content-Length": str(len(self.body)), **self.headers}
-        lines = [f"HTTP/1.1 {self.status} Said", *(f"{name}: {value}" for name, value in head.items())]
+        shown = [f"{name}: {value}" for name, value in head.items() if value is not None]
+        lines = [f"HTTP/1.1 {self.status} Said", *shown]
         return "\r\n".join([*lines, "", ""]).encode() + self.body
 
 
@@ -76,10 +82,11 @@ class ChatServer:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
-    def start(self) -> None:
+    def start(self, tls: ssl.SSLContext | None = None) -> None:
         self._thread.start()
-        self._server = self._do(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        self._server = self._do(asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls))
+        self.host = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self.url = f"{'https' if tls else 'http'}://{self.host}/v1"
 
     def stop(self) -> None:
         async def end() -> None:
@@ -128,7 +135,7 @@ class ChatServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        request = Request(time.monotonic(), head[0].split(" ")[1], headers, json.loads(body))
+        request = Request(time.monotonic(), head[0].split(" ")[1], headers, json.loads(body or b"null"))
         self.requests.append(request)
         reply = self.script(len(self.requests) - 1, request)
         self.in_flight += 1
@@ -160,13 +167,32 @@ class ChatServer:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    """A chat endpoint that runs for one test; no proxy of the machine stands before it."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy of the machine stands before a server on the loopback."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def server(no_proxy: None) -> Iterator[ChatServer]:
+    """A chat endpoint that runs for one test."""
     server = ChatServer()
     server.start()
     yield server
+    server.stop()
+
+
+@pytest.fixture
+def tls_server(no_proxy: None) -> Iterator[Callable[[ssl.SSLContext], ChatServer]]:
+    """A chat endpoint behind TLS that runs for one test."""
+    server = ChatServer()
+
+    def started(tls: ssl.SSLContext) -> ChatServer:
+        server.start(tls)
+        return server
+
+    yield started
     server.stop()
 
 
@@ -179,9 +205,17 @@ def reply() -> type[Reply]:
 def completion() -> Callable[..., Reply]:
     """A completion with this content, as an endpoint gives it."""
 
-    def completion(content: str | None, *, finish_reason: str = "stop", tokens: int = 40, **more: Any) -> Reply:
+    def completion(
+        content: str | None,
+        *,
+        finish_reason: str = "stop",
+        tokens: int = 40,
+        usage: Mapping[str, int] | None = None,
+        **more: Any,
+    ) -> Reply:
         choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish_reason}
-        body = {"id": "c", "object": "chat.completion", "choices": [choice], "usage": {"total_tokens": tokens}}
+        used = {"total_tokens": tokens} if usage is None else usage
+        body = {"id": "c", "object": "chat.completion", "choices": [choice], "usage": used}
         return Reply(body=json.dumps(body).encode(), **more)
 
     return completion
@@ -199,15 +233,33 @@ def problem() -> Callable[..., Reply]:
 
 
 @pytest.fixture
-def chat_at() -> Callable[..., ChatJudge]:
-    """A judge behind that endpoint."""
+def endpoint_at() -> Callable[..., Endpoint]:
+    """An endpoint as the tests set it, but for these changes."""
+    return lambda base_url, **changes: Endpoint(**SETTINGS | {"base_url": base_url} | changes)
+
+
+@pytest.fixture
+def chat_at(endpoint_at: Callable[..., Endpoint]) -> Callable[..., ChatJudge]:
+    """A judge behind that endpoint; one that is not `probed` is said to be up, and the server sees questions alone."""
+
+    async def no_probe() -> None:
+        return
 
     def chat_at(
-        base_url: str, *, prompt: Prompt | None = None, attempts: int = 3, caps: Caps = NO_CAPS, **changes: Any
+        base_url: str,
+        *,
+        prompt: Prompt | None = None,
+        attempts: int = 3,
+        caps: Caps = NO_CAPS,
+        probed: bool = True,
+        **changes: Any,
     ) -> ChatJudge:
-        endpoint = Endpoint(**SETTINGS | {"base_url": base_url} | changes)
+        endpoint = endpoint_at(base_url, **changes)
         meter = Meter(caps, endpoint.prices)
-        return ChatJudge(endpoint, prompt or prompt_named("nli-v1"), attempts=attempts, meter=meter)
+        judge = ChatJudge(endpoint, prompt or prompt_named("nli-v1"), attempts=attempts, meter=meter)
+        if not probed:
+            judge.probe = no_probe
+        return judge
 
     return chat_at
 
@@ -229,9 +281,14 @@ def answers_of() -> Callable[..., list[Answer]]:
 
 
 @pytest.fixture
+def head_of() -> Callable[..., Head]:
+    """What a run of that name, with that judge, writes at the head of its journal."""
+    return lambda judge, run="run": Head(run=run, judge=dict(judge.identity), plan={"study": "s", "seed": 1})
+
+
+@pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """The client's times, shortened so that a test can wait for them."""
-    monkeypatch.setattr(chat, "PROBE_TIMEOUT_S", 0.4)
+    """The client's waits, shortened so that a test can wait for them."""
     monkeypatch.setattr(chat, "FIRST_WAIT_S", 0.001)
     return monkeypatch
 

@@ -1,30 +1,29 @@
 import asyncio
-import gc
 import json
-import logging
+from dataclasses import replace
 
 import pytest
 
 from eval_pipeline.errors import JudgeDown
-from eval_pipeline.judge.desk import Desk, Worked, work_through
+from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.journal import JournalWriter, journal_files, known_answers, read_journal
 from eval_pipeline.judge.prompt import prompt_named
-from eval_pipeline.judge.protocol import key
+from eval_pipeline.judge.protocol import PROBE, key
 from eval_pipeline.records import Label, NoLabel, Question
 
 QUESTION = Question("e1", "A premise.", "A hypothesis.")
 
 
 @pytest.fixture
-def at_desk(tmp_path):
+def at_desk(tmp_path, head_of):
     """What comes of `work` at a desk whose journal lies beside those of earlier desks; and the desk."""
 
     def at_desk(judge, work, *, prompt="nli-v1"):
-        with JournalWriter(tmp_path, "run") as journal:
+        with JournalWriter(tmp_path, head_of(judge)) as journal:
             desk = Desk(
                 judge,
                 prompt_named(prompt),
-                known_answers(map(read_journal, journal_files(tmp_path)), judge.identity),
+                known_answers(map(read_journal, journal_files(tmp_path)), judge.identity, prompt_named(prompt).read),
                 journal,
             )
             return asyncio.run(work(desk)), desk
@@ -194,7 +193,7 @@ def test_a_killed_run_repays_only_what_was_in_flight(scripted, at_desk, question
     at_desk(scripted("a", "SUPPORTED"), asking(*questions(6)))
     (path,) = journal_files(tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:4]) + lines[4][:30])
+    path.write_bytes(b"".join(lines[:5]) + lines[5][:30])  # the head, four lines, and some of the fifth
     again = scripted("a", "SUPPORTED")
     at_desk(again, asking(*questions(6)))
     assert [question.entry_id for question in again.asked] == ["e4", "e5"]
@@ -203,136 +202,118 @@ def test_a_killed_run_repays_only_what_was_in_flight(scripted, at_desk, question
 def test_the_key_of_a_judgment_is_that_of_its_judge_and_question(scripted, at_desk, tmp_path):
     judge = scripted("a", "SUPPORTED")
     (judgment,), _ = at_desk(judge, asking(QUESTION))
-    (line,) = journal_files(tmp_path)[0].read_text().splitlines()
+    _, line = journal_files(tmp_path)[0].read_text().splitlines()
     assert judgment.key == json.loads(line)["key"] == key(judge, QUESTION)
 
 
-def through(tasks, work, *, workers):
-    return asyncio.run(asyncio.wait_for(work_through(tasks, work, workers=workers), 5))
+def test_a_question_is_asked_again_as_often_as_it_is_to_be_repeated(scripted, at_desk, tmp_path):
+    """A repeat is asked although the answer is known; the same repeat is not asked twice, in this run or the next."""
+    repeats = [replace(QUESTION, repeat=number) for number in (0, 1, 2, 1, 0)]
+    judge = scripted("a", lambda question: "NOT_SUPPORTED" if question.repeat == 2 else "SUPPORTED")
+    judgments, _ = at_desk(judge, asking(*repeats))
+    assert [judgment.label.value for judgment in judgments] == [
+        "SUPPORTED",
+        "SUPPORTED",
+        "NOT_SUPPORTED",
+        "SUPPORTED",
+        "SUPPORTED",
+    ]
+    assert [question.repeat for question in judge.asked] == [0, 1, 2]
+    assert len({judgment.key for judgment in judgments}) == 3
+    again = scripted("a", NoLabel.FAILED)
+    repeated, _ = at_desk(again, asking(*repeats))
+    assert again.asked == []
+    assert [judgment.label for judgment in repeated] == [judgment.label for judgment in judgments]
 
 
-def test_results_come_in_the_order_of_the_tasks():
-    async def work(task):
-        await asyncio.sleep(0.002 * (7 - task % 8))
-        return task * 10
+class TestTheProbe:
+    @staticmethod
+    async def probing(desk):
+        return await desk.probe()
 
-    assert through(range(40), work, workers=8) == Worked(tuple(range(0, 400, 10)), None)
+    @pytest.fixture
+    def live(self, scripted):
+        """A judge that answers its probe, and so many times as it is probed."""
 
+        def live(name, answer):
+            judge = scripted(name, answer)
+            judge.probe = lambda: judge.answer(PROBE)
+            return judge
 
-@pytest.mark.parametrize(("tasks", "workers", "most"), [(30, 5, 5), (3, 5, 3), (10, 1, 1)])
-def test_so_many_are_in_flight_and_no_more(tasks, workers, most):
-    seen = {"now": 0, "most": 0}
+        return live
 
-    async def work(task):
-        seen["now"] += 1
-        seen["most"] = max(seen["most"], seen["now"])
-        await asyncio.sleep(0.002)
-        seen["now"] -= 1
+    def test_is_judged_and_kept_as_any_question_is(self, live, at_desk, tmp_path):
+        judge = live("a", "SUPPORTED")
+        judgment, desk = at_desk(judge, self.probing)
+        assert (judgment.question, judgment.label, judgment.key) == (PROBE, Label.SUPPORTED, key(judge, PROBE))
+        (line,) = journalled(tmp_path)
+        assert (line.key, line.label) == (judgment.key, Label.SUPPORTED)
+        assert desk.known == {judgment.key: judgment.answer}
 
-    through(range(tasks), work, workers=workers)
-    assert seen == {"now": 0, "most": most}
+    @pytest.mark.parametrize(
+        ("answer", "no_label"), [("Hello!", NoLabel.UNPARSABLE), (NoLabel.REFUSED, NoLabel.REFUSED)]
+    )
+    def test_may_give_no_label(self, live, at_desk, tmp_path, answer, no_label):
+        judgment, _ = at_desk(live("a", answer), self.probing)
+        assert (judgment.label, judgment.no_label) == (None, no_label)
+        assert [line.no_label for line in journalled(tmp_path)] == [no_label]
 
+    def test_is_asked_in_the_first_run_alone_and_its_answer_written_once(self, live, at_desk, tmp_path):
+        """What it said first stays what it said."""
+        first, _ = at_desk(live("a", "SUPPORTED"), self.probing)
+        judge = live("a", "NOT_SUPPORTED")
+        second, _ = at_desk(judge, self.probing)
+        assert judge.asked == []
+        assert (second.label, second.key) == (Label.SUPPORTED, first.key)
+        assert len(journalled(tmp_path)) == 1
 
-def test_the_endpoint_sees_as_many_in_flight_as_there_are_workers(server, completion, chat_at, questions):
-    server.in_turn(completion("SUPPORTED", delay_s=0.02))
-    judge = chat_at(server.url, in_flight=5)
+    def test_is_not_asked_again_as_a_question_of_the_same_run(self, live, at_desk):
+        judge = live("a", "SUPPORTED")
 
-    async def run():
-        try:
-            return await work_through(questions(30), judge.answer, workers=judge.in_flight)
-        finally:
-            await judge.close()
+        async def work(desk):
+            return await desk.probe(), await desk.ask(PROBE)
 
-    worked = asyncio.run(run())
-    assert [answer.raw for answer in worked.results] == ["SUPPORTED"] * 30
-    assert server.most_in_flight == 5
-    assert len(server.requests) == 30
+        (probed, asked), _ = at_desk(judge, work)
+        assert probed == asked
+        assert judge.asked == [PROBE]
 
+    def test_is_asked_once_before_the_first_question_whose_answer_is_not_known(self, live, at_desk, questions):
+        """By whoever comes first, also where nobody asks for it, and in each run that asks anything."""
 
-def test_no_tasks_are_no_results():
-    async def work(task):
-        raise AssertionError(task)
+        async def work(desk):
+            await asyncio.gather(*map(desk.ask, questions(3)))
+            await desk.probe()
 
-    assert through([], work, workers=4) == Worked((), None)
+        for judge, asked in ((live("a", "SUPPORTED"), questions(3)), (live("a", "SUPPORTED"), questions(4)[3:])):
+            _, desk = at_desk(judge, work if len(asked) == 3 else asking(*questions(4)))
+            assert judge.asked == [PROBE, *asked]
+            assert desk.calls == len(asked)
 
+    def test_that_fails_fails_the_question_and_nothing_else_is_asked(self, live, at_desk, questions):
+        judge = live("a", JudgeDown("it is down"))
+        errors, desk = at_desk(judge, asking_at_once(*questions(3)))
+        assert [str(error) for error in errors] == ["it is down"] * 3
+        assert (judge.asked, desk.calls) == ([PROBE], 0)
 
-def test_tasks_without_a_worker_are_not_said_to_be_done():
-    """Either it is refused, or the tasks show as not done; an empty result would read as if there had been none."""
+    def test_is_not_missed_by_a_run_whose_answers_are_all_known(self, live, at_desk, questions):
+        """So that such a run needs no server."""
 
-    async def work(task):
-        return task
+        async def work(desk):
+            return await desk.probe(), [await desk.ask(question) for question in questions(3)]
 
-    try:
-        worked = through([1, 2, 3], work, workers=0)
-    except ValueError:
-        return
-    assert worked.results == (None, None, None)
+        before, _ = at_desk(live("a", "SUPPORTED"), work)
+        gone = live("a", JudgeDown("it is gone"))
+        after, desk = at_desk(gone, work)
+        assert [judgment.label for judgment in (after[0], *after[1])] == [Label.SUPPORTED] * 4
+        assert [judgment.key for judgment in after[1]] == [judgment.key for judgment in before[1]]
+        assert (gone.asked, desk.calls) == ([], 0)
 
+    def test_of_a_judge_that_cannot_be_down_is_nothing(self, scripted, at_desk, tmp_path):
+        judgment, _ = at_desk(scripted("a", "SUPPORTED"), self.probing)
+        assert judgment is None
+        assert journalled(tmp_path) == []
 
-def test_an_error_stops_the_rest_and_what_was_done_is_kept():
-    begun = []
-
-    async def work(task):
-        begun.append(task)
-        if task == 6:
-            raise JudgeDown("it is down")
-        await asyncio.sleep(0.01 if task < 4 else 60)
-        return task
-
-    # 4 workers: 0 to 3 are done; then 4 and 5 are in hand when 6 fails, and 7 may be
-    worked = through(range(100), work, workers=4)
-    assert worked.results[:4] == (0, 1, 2, 3)
-    assert worked.results[4:] == (None,) * 96
-    assert str(worked.ended_by) == "it is down"
-    assert max(begun) <= 7
-
-
-def test_what_was_in_hand_is_given_up_before_the_work_ends():
-    given_up = []
-
-    async def work(task):
-        if task == 0:
-            await asyncio.sleep(0.01)
-            raise JudgeDown("it is down")
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            given_up.append(task)
-            raise
-
-    through(range(3), work, workers=3)
-    assert sorted(given_up) == [1, 2]
-
-
-def test_workers_that_fail_together_leave_no_complaint_behind(caplog):
-    """A judge that goes down fails all who ask it at the same moment; one error tells of it, the log does not.
-
-    Twenty times over, since which of two workers is looked at first is left to chance.
-    """
-    caplog.set_level(logging.ERROR, logger="asyncio")
-
-    async def work(together):
-        await together.wait()
-        raise JudgeDown("it is down")
-
-    async def run():
-        together = asyncio.Event()
-        asyncio.get_running_loop().call_soon(together.set)
-        return await work_through([together] * 2, work, workers=2)
-
-    for _ in range(20):
-        assert str(asyncio.run(run()).ended_by) == "it is down"
-    gc.collect()
-    assert caplog.messages == []
-
-
-def test_work_that_is_called_off_leaves_no_worker_behind():
-    async def work(task):
-        await asyncio.sleep(60)
-
-    async def run():
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(work_through(range(8), work, workers=4), 0.02)
-        return len(asyncio.all_tasks())
-
-    assert asyncio.run(run()) == 1
+    def test_of_a_judge_that_is_down_raises_and_leaves_no_line(self, live, at_desk, tmp_path):
+        with pytest.raises(JudgeDown, match="it is down"):
+            at_desk(live("a", JudgeDown("it is down")), self.probing)
+        assert journalled(tmp_path) == []

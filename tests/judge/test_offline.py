@@ -1,5 +1,6 @@
 import asyncio
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.journal import JournalWriter, journal_files
 from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
 from eval_pipeline.judge.prompt import prompt_named
-from eval_pipeline.judge.protocol import Standing, fingerprint, key, standing_of
+from eval_pipeline.judge.protocol import PROBE, Standing, fingerprint, key, standing_of
 from eval_pipeline.records import Label, NoLabel, Question
 
 LABELS = [
@@ -31,14 +32,14 @@ def labels_of(tmp_path):
 
 
 @pytest.fixture
-def judge_all(tmp_path):
+def judge_all(tmp_path, head_of):
     """The judgments of these questions, kept in a journal in `folder`."""
 
     def judge_all(judge, questions, folder="journals"):
         async def ask():
             return [await desk.ask(question) for question in questions]
 
-        with JournalWriter(tmp_path / folder, "run") as journal:
+        with JournalWriter(tmp_path / folder, head_of(judge)) as journal:
             desk = Desk(judge, prompt_named("nli-v1"), {}, journal)
             return asyncio.run(ask())
 
@@ -67,8 +68,24 @@ def test_the_lexical_judge_is_never_calibrated_and_names_the_revision_of_its_rul
 
 def test_offline_judges_can_always_be_asked(labels_of):
     for judge in (LexicalJudge(), labels_of(LABELS)):
-        asyncio.run(judge.probe())
+        assert asyncio.run(judge.probe()) is None
         assert judge.in_flight == 1
+
+
+def test_a_replay_says_to_the_probe_what_the_recorded_judge_said(scripted, judge_all, questions, tmp_path):
+    judge_all(scripted("a", "SUPPORTED"), [*questions(2), PROBE], "probed")
+    judge_all(scripted("a", "SUPPORTED"), questions(2), "not probed")
+    assert asyncio.run(read_replay(tmp_path / "probed").probe()).raw == "SUPPORTED"
+    assert asyncio.run(read_replay(tmp_path / "not probed").probe()) is None
+
+
+def test_a_repeat_is_replayed_as_what_it_was(scripted, judge_all, answers_of, tmp_path):
+    """The judge changed its mind when it was asked once more, and so does its replay."""
+    once = Question("e1", "P.", "H.")
+    again = replace(once, repeat=1)
+    judge_all(scripted("a", lambda question: "NOT_SUPPORTED" if question.repeat else "SUPPORTED"), [once, again])
+    answers = answers_of(read_replay(tmp_path / "journals"), once, again, replace(once, repeat=2))
+    assert [answer.raw for answer in answers] == ["SUPPORTED", "NOT_SUPPORTED", None]
 
 
 @pytest.mark.parametrize("premise", ["Cats purr.", "Cats never purr.", "", ("a", "b"), ()])
@@ -169,12 +186,12 @@ def test_a_replay_of_a_replay_is_the_first_replay(scripted, judge_all, questions
     assert read_replay(tmp_path / "twice") == once
 
 
-def test_a_chat_judge_is_replayed_without_a_call(server, completion, chat_at, judge_all, questions, tmp_path):
+def test_a_chat_judge_is_replayed_without_a_call(server, completion, chat_at, judge_all, questions, head_of, tmp_path):
     server.script = lambda number, request: completion(["SUPPORTED", "NOT_SUPPORTED"][number % 2])
-    judge = chat_at(server.url, api_key="sk-secret")
+    judge = chat_at(server.url, api_key="sk-secret", probed=False)
 
     async def closed_afterwards():
-        with JournalWriter(tmp_path / "journals", "run") as journal:
+        with JournalWriter(tmp_path / "journals", head_of(judge)) as journal:
             desk = Desk(judge, prompt_named("nli-v1"), {}, journal)
             try:
                 return [await desk.ask(question) for question in questions(4)]
@@ -253,10 +270,10 @@ def test_a_journal_that_is_not_there_is_refused(tmp_path):
 def test_a_line_that_was_edited_is_refused_with_its_number(scripted, judge_all, questions, tmp_path, words, others):
     judge_all(scripted("a", "SUPPORTED"), questions(3))
     path = tmp_path / "journals" / "run.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    lines[1] = lines[1].replace(words, others)
+    lines = path.read_text().splitlines(keepends=True)  # the first is the head
+    lines[2] = lines[2].replace(words, others)
     path.write_text("".join(lines))
-    with pytest.raises(MalformedJournal, match="line 2, field 'key'"):
+    with pytest.raises(MalformedJournal, match="line 3, field 'key'"):
         read_replay(path)
 
 

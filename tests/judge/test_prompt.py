@@ -119,6 +119,7 @@ def test_the_first_versions_rule_is_kept_under_nli_compat(answer, label):
         ("SUPPORTED NOT_SUPPORTED", None),
         ("**SUPPORTED**", None),
         ('"SUPPORTED"', None),
+        ("ſUPPORTED", None),  # a long s, which in capitals is an S
     ],
 )
 def test_the_first_versions_rule_takes_out_white_space_and_nothing_else(answer, label):

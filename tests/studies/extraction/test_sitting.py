@@ -238,6 +238,27 @@ def test_a_cap_on_tokens_or_money_is_never_gone_over(
     assert judge.spending.tokens > 1_500  # what one more request may cost, estimated, is all that is left
 
 
+@pytest.mark.parametrize("in_flight", [1, 16])
+def test_a_server_that_counts_more_tokens_than_were_expected_uses_up_the_cap_and_no_more(
+    world, measured, run_study, endpoint, chat_judge, in_flight
+):
+    """The probe costs what was expected and every question about twice as much, however many are in flight together.
+
+    What one more may cost is all that is left of the cap.
+    """
+
+    def says(request):
+        endpoint.tokens = (100, 1) if request.is_probe else (400, 1)
+        return world.says_anywhere(request.question)
+
+    endpoint.says, endpoint.takes_s = says, 0.01
+    judge = chat_judge(caps=Caps(tokens=30_000), in_flight=in_flight)
+    study = run_study(world, measured, judge)
+    assert study.recall.reason is Reason.CAP_REACHED
+    assert judge.spending.tokens == 101 + 401 * len(endpoint.asked) <= 30_000
+    assert judge.spending.tokens > 30_000 - 3 * 401
+
+
 def test_what_was_judged_under_a_cap_is_kept_and_not_lost_with_the_refusal(
     world, lenient, sit, endpoint, chat_judge, tmp_path
 ):
