@@ -25,6 +25,8 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/bootstrap.py
 	@$(BIN)/python benchmarks/chain.py
 	@$(BIN)/python benchmarks/extraction_power.py
+	@$(BIN)/python benchmarks/calls.py
+	@$(BIN)/python benchmarks/judging.py
 
 # Needs uv; writes hashes and no address of an index.
 lock:

@@ -70,7 +70,7 @@ class Desk:
         """The judge's answer to the one probe that is made, before the first question that it is asked."""
         if self._probing is None:
             self._probing = asyncio.ensure_future(self._judge.probe())
-        return await asyncio.shield(self._probing)
+        return self._probing.result() if self._probing.done() else await asyncio.shield(self._probing)
 
     async def _ask_once(self, question_key: str, question: Question) -> Judgment:
         arrival: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

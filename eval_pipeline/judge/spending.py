@@ -107,7 +107,7 @@ class Meter:
         self._aside = NOTHING
         self._in_flight = 0
         self._dearer = 1.0
-        self._settled = asyncio.Event()
+        self._settled, self._is_waited_for = asyncio.Event(), False
 
     async def set_aside(self, expected: Tokens) -> Tokens:
         """What is set aside for a request, which counts as sent; waits while it depends on what is in flight.
@@ -117,6 +117,7 @@ class Meter:
         while cap := self._cap_under(self._aside, wanted := _times(expected, self._dearer)):
             if not self._in_flight or self._cap_under(NOTHING, wanted):
                 raise CapReached(cap, self.spending)
+            self._is_waited_for = True
             await self._settled.wait()
         self.spending.requests += 1
         self._in_flight += 1
@@ -130,8 +131,9 @@ class Meter:
         self.spending.prompt_tokens += used.prompt
         self.spending.completion_tokens += used.completion
         self._dearer = max(self._dearer, aside.dearer * used.total / max(1, aside.total))
-        self._settled.set()
-        self._settled = asyncio.Event()
+        if self._is_waited_for:
+            self._settled.set()
+            self._settled, self._is_waited_for = asyncio.Event(), False
 
     def _cap_under(self, aside: Tokens, wanted: Tokens) -> str | None:
         """The cap that one more request could go over, with so much set aside for others."""

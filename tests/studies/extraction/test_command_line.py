@@ -288,6 +288,17 @@ def test_what_a_pilot_asked_a_run_need_not_ask(honest, pilot, run):
     assert "20 answers are known" in said_on(said)[0]
 
 
+def test_a_pilot_that_reaches_its_cap_is_one_sentence_and_what_it_asked_is_kept(honest, command, run, corpus, tmp_path):
+    """The seal is printed, since the plan was checked; no strategy is, since none was tried to its end."""
+    given = ("--pilot", "5", "--corpus", corpus, "--judge", "chat", "--cap-requests", "9")
+    said = command("plan", *given)
+    assert (said.status, len(honest.requests), len(said.out.splitlines())) == (1, 9, 1)
+    assert len(said_on(said)) == 1
+    assert said.err.startswith("eval-pipeline: the cap of 9 requests leaves no room for one more request: 9 requests, ")
+    honest.forget()
+    assert "8 answers are known" in said_on(run("out"))[0]
+
+
 def test_a_pilot_without_a_fixture_is_one_sentence(honest, pilot, corpus):
     (Path(corpus) / "propositions.jsonl").unlink()
     refused = pilot(5)

@@ -1,5 +1,6 @@
 """A run that is killed at any moment, from the real command line, repays what was in flight and ends as another."""
 
+import json
 import random
 import threading
 from collections import Counter
@@ -7,12 +8,13 @@ from fractions import Fraction
 
 import pytest
 
+from eval_pipeline.records import Question
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.plan import Strategy
 
 KILLS = 10
 IN_FLIGHT = 16
-LATENCY_S = 0.008
+LATENCY_S = 0.02
 ENTRIES = 72
 FINDINGS = ("judgments.jsonl", "entry_quartiles.parquet", "verdict.json")
 
@@ -34,6 +36,17 @@ def world(note, spanned, world_of):
 def plan(lenient, amended):
     measured = {"audited_negatives": Fraction(1, 4), "canaries": Fraction(1, 20), "repeats": Fraction(1, 10)}
     return amended(lenient, judging=measured | {"strategy": Strategy.BEST_FIRST})
+
+
+def recorded(journals):
+    """The questions of the judgments that the last run wrote down in whole lines."""
+    latest = max(journals.glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns).read_bytes()
+    lines = map(json.loads, latest[: latest.rfind(b"\n") + 1].splitlines())
+    return Counter(
+        Question("", tuple(premise) if isinstance(premise, list) else premise, line["hypothesis"])
+        for line in lines
+        if (premise := line.get("premise")) and line["entry_id"] != "probe"
+    )
 
 
 @pytest.fixture
@@ -72,6 +85,7 @@ def test_ten_kills_cost_the_calls_in_flight_and_change_no_byte_of_the_findings(
     for moment in moments:
         counting.until = moment
         counting.reached.clear()
+        before = len(endpoint.asked)
         running = process(*given, "--out", out, home=home, history=dagster_folder, in_flight=str(IN_FLIGHT))
         while not counting.reached.wait(0.05):
             assert running.poll() is None, running.communicate()
@@ -79,6 +93,8 @@ def test_ten_kills_cost_the_calls_in_flight_and_change_no_byte_of_the_findings(
         running.kill()
         running.communicate()
         assert running.returncode == -9
+        lost = Counter(endpoint.asked[before:]) - recorded(home / "journals")
+        assert lost.total() <= IN_FLIGHT
         assert not (out / "verdict.json").exists()
 
     ended = process(*given, "--out", out, home=home, history=dagster_folder, in_flight=str(IN_FLIGHT))
