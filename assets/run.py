@@ -16,15 +16,13 @@ from assets.build import build_defs
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import pinned
-from eval_pipeline.errors import Interrupted, OutputRefused, PilotRefused
+from eval_pipeline.errors import Interrupted, OutputRefused
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
-from eval_pipeline.studies.extraction.frame import frame_of
-from eval_pipeline.studies.extraction.pilot import Tried, pilot
+from eval_pipeline.studies.extraction.pilot import PilotFindings, pilot_in_journal
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
-from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 WORKSPACE = PROJECT / "workspace.yaml"  # absent where the house was installed from a wheel
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -36,15 +34,6 @@ class StudyRun:
 
     document: dict[str, Any]
     out: Path
-
-
-@dataclass(frozen=True, slots=True)
-class PilotRun:
-    """What a pilot came to: each strategy, the cheapest first, and how many of the entries it was tried on."""
-
-    tried: tuple[Tried, ...]
-    entries: int
-    all_entries: int
 
 
 def dagster_home() -> Path:
@@ -99,23 +88,19 @@ def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
         return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)
 
 
-def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> PilotRun:
+def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> PilotFindings:
     """Every strategy on a few entries; what is judged is kept for the run.
 
-    Raises: CorpusUnreachable, MalformedFixture and others: there is nothing to try it on; JudgeDown, JudgeUnknown.
+    Raises: PilotRefused: there is nothing to try it on; JudgeDown, JudgeUnknown, CapReached: see `pilot_in_journal`.
     """
-    snapshot, fixture = pinned(inputs.corpus), pinned_fixture(inputs.propositions_path)
-    for refusal in (snapshot.refusal, fixture.refusal):
-        if refusal:
-            raise PilotRefused(refusal.detail)
-    framed = frame_of(snapshot, fixture, plan)
-    every = {unit.entry_id for unit in framed.judged_units}
-    if not every:
-        raise PilotRefused("no entry of the fixture is in the corpus; give the corpus that was annotated")
     endpoint = judge_endpoint().process_config_and_initialize().endpoint()
     prompt = prompt_named(plan.judging.prompt)
-    judge = judge_named(inputs.judge, prompt, endpoint, attempts=plan.judging.attempts, caps=inputs.caps)
-    journals, run = Home(path=str(home_folder())).journals, f"pilot-{uuid4()}"
-    with desk_in_journal(judge, plan, journals=journals, run=run, purpose="pilot", resume=False) as desk:
-        tried = pilot(framed, snapshot, judge, desk, plan, entries=entries)
-    return PilotRun(tried, min(entries, len(every)), len(every))
+    return pilot_in_journal(
+        pinned(inputs.corpus),
+        pinned_fixture(inputs.propositions_path),
+        judge_named(inputs.judge, prompt, endpoint, attempts=plan.judging.attempts, caps=inputs.caps),
+        plan,
+        entries=entries,
+        journals=Home(path=str(home_folder())).journals,
+        run=f"pilot-{uuid4()}",
+    )

@@ -42,7 +42,7 @@ async def judge_proposition(unit: Unit, signals: Sequence[Signal], desk: Desk, p
     if plan.judging.strategy is not Strategy.SCREEN_FIRST:
         before = 1 if plan.judging.strategy is Strategy.BEST_FIRST else len(tried)
         rows += await _one_by_one(unit, tried[:before], Kind.SIGNAL, desk)
-        tried = tried[before:]
+        tried = [signal for signal in tried[before:] if signal.content != tried[0].content]  # the same needs no asking
         if not tried or _is_supported(rows):
             return rows
     screen = await desk.ask(Question(unit.entry_id, together(signals, plan), unit.text))

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from eval_pipeline.canonical import seeded_order
 from eval_pipeline.corpus.snapshot import Snapshot
@@ -12,9 +13,11 @@ from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Kind, Label
 from eval_pipeline.studies.extraction.asking import Row, in_order, judge_proposition
-from eval_pipeline.studies.extraction.frame import Frame, Unit
+from eval_pipeline.studies.extraction.fixture import Fixture
+from eval_pipeline.studies.extraction.frame import Frame, Unit, frame_of
 from eval_pipeline.studies.extraction.judging import refusal_of_probe
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
+from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,41 @@ class Tried:
 
     strategy: Strategy
     questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class PilotFindings:
+    """Each strategy, the cheapest first, and how many of the entries they were tried on."""
+
+    tried: tuple[Tried, ...]
+    entries: int
+    all_entries: int
+
+
+def pilot_in_journal(
+    snapshot: Snapshot,
+    fixture: Fixture,
+    judge: Judge,
+    plan: ExtractionPlan,
+    *,
+    entries: int,
+    journals: Path,
+    run: str,
+) -> PilotFindings:
+    """A pilot whose judgments are kept for the run.
+
+    Raises: PilotRefused: there is nothing to try it on; and what `pilot` raises.
+    """
+    for refusal in (snapshot.refusal, fixture.refusal):
+        if refusal:
+            raise PilotRefused(refusal.detail)
+    frame = frame_of(snapshot, fixture, plan)
+    every = {unit.entry_id for unit in frame.judged_units}
+    if not every:
+        raise PilotRefused("no entry of the fixture is in the corpus; give the corpus that was annotated")
+    with desk_in_journal(judge, plan, journals=journals, run=run, purpose="pilot", resume=False) as desk:
+        tried = pilot(frame, snapshot, judge, desk, plan, entries=entries)
+    return PilotFindings(tried, min(entries, len(every)), len(every))
 
 
 def pilot(

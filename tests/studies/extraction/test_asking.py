@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -131,6 +132,16 @@ def test_after_a_screen_that_gives_no_label_the_signals_decide(settle, strategy,
 def test_a_screen_that_gives_no_label_ends_it_undecided_where_the_plan_says_so(settle, strategy, asked, why):
     says = script(screen=why, s0="SUPPORTED")
     assert settle(strategy, says, unreadable_screen="undecided") == (asked, "undecided")
+
+
+def test_signals_of_one_text_are_one_question_and_need_no_screen(note, world_of, lenient, amended, run_study, scripted):
+    world = world_of([note("a", {"s": (), "t": ()}, [(1, CLAIM)])])
+    same = tuple(replace(signal, content="s") for signal in world.snapshot.signals)
+    world = replace(world, snapshot=replace(world.snapshot, signals=same))
+    judge = scripted(script())
+    study = run_study(world, amended(lenient, judging={"strategy": Strategy.BEST_FIRST}), judge)
+    assert [question.premise for question in judge.asked] == ["s"]
+    assert study.fate_of == {CLAIM: "missed"}
 
 
 @pytest.mark.parametrize("strategy", Strategy)
