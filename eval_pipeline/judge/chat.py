@@ -136,8 +136,10 @@ class ChatJudge:
 
     async def _answer(self, question: Question, patience: "_Patience") -> Answer:
         first = await self._ask(question, self._prompt.system, patience)
+        if self._prompt.reminder is None or self._is_settled(first):
+            return first
         left = replace(patience, attempts=patience.attempts - first.attempts)
-        if self._prompt.reminder is None or self._is_settled(first) or not left.attempts or not left.left_s:
+        if not left.attempts or not left.left_s:
             return first
         second = await self._ask(question, f"{self._prompt.system} {self._prompt.reminder}", left)
         return replace(

@@ -1,7 +1,7 @@
 """What asking costs: requests, tokens and money, counted as they are spent, and held under caps."""
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 
 from eval_pipeline.errors import Refused
@@ -122,7 +122,7 @@ class Meter:
         self.spending.requests += 1
         self._in_flight += 1
         self._aside = _plus(self._aside, wanted)
-        return replace(wanted, dearer=self._dearer)
+        return Tokens(wanted.prompt, wanted.completion, self._dearer)
 
     def settle(self, aside: Tokens, used: Tokens) -> None:
         """Counts what a request did cost, in the place of what was set aside for it."""

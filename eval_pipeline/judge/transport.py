@@ -31,7 +31,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         async with self._session.request(
             request.method,
             str(request.url),
-            headers=dict(request.headers),
+            headers=request.headers.multi_items(),
             data=request.content,
             allow_redirects=False,
             proxy=self._proxy,
