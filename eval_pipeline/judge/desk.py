@@ -106,6 +106,16 @@ class Worked(Generic[_Result]):
     results: tuple[_Result | None, ...]
     ended_by: Exception | None
 
+    @property
+    def done(self) -> list[_Result]:
+        """The results of the tasks that were done."""
+        return [result for result in self.results if result is not None]
+
+    def require_end(self) -> None:
+        """Returns if the work came to its end; raises what ended it otherwise."""
+        if self.ended_by:
+            raise self.ended_by
+
 
 async def work_through(
     tasks: Sequence[_Task], work: Callable[[_Task], Awaitable[_Result]], *, workers: int

@@ -71,6 +71,11 @@ class Spending:
         prices = self.prices
         return (self.prompt_tokens * prices.prompt_usd + self.completion_tokens * prices.completion_usd) / 1e6
 
+    def add(self, tokens: Tokens) -> None:
+        """Counts the tokens of a request."""
+        self.prompt_tokens += tokens.prompt
+        self.completion_tokens += tokens.completion
+
     def __str__(self) -> str:
         money = "" if self.usd is None else f", {self.usd:.4f} USD"
         return f"{self.requests:,} requests, {self.tokens:,} tokens{money}"
@@ -128,8 +133,7 @@ class Meter:
         """Counts what a request did cost, in the place of what was set aside for it."""
         self._in_flight -= 1
         self._aside = _plus(self._aside, _times(aside, -1))
-        self.spending.prompt_tokens += used.prompt
-        self.spending.completion_tokens += used.completion
+        self.spending.add(used)
         self._dearer = max(self._dearer, aside.dearer * used.total / max(1, aside.total))
         if self._is_waited_for:
             self._settled.set()

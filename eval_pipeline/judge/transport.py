@@ -54,7 +54,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             connector=aiohttp.TCPConnector(limit=self._connections, ssl=httpx.create_ssl_context()),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(),
-            auto_decompress=True,
         )
 
 

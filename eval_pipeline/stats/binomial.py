@@ -17,8 +17,7 @@ def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
 
     """
     _require(successes, trials)
-    low = float(beta.ppf(1 - level, successes, trials - successes + 1)) if successes else 0.0
-    return Interval(low, 1.0, level)
+    return Interval(_low_end(successes, trials, tail=1 - level), 1.0, level)
 
 
 def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
@@ -34,9 +33,8 @@ def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
     """
     _require(successes, trials)
     tail = (1 - level) / 2
-    low = float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
     high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
-    return Interval(low, high, level)
+    return Interval(_low_end(successes, trials, tail=tail), high, level)
 
 
 def shortfall_p_value(successes: int, trials: int, share: float) -> float:
@@ -48,6 +46,11 @@ def shortfall_p_value(successes: int, trials: int, share: float) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f"share must lie in [0, 1], found {share}")
     return float(binom.cdf(successes, trials, share))
+
+
+def _low_end(successes: int, trials: int, *, tail: float) -> float:
+    """The share at which so many successes or more come with the chance `tail`; 0 without a success."""
+    return float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
 
 
 def _require(successes: int, trials: int) -> None:

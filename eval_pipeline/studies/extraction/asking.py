@@ -77,23 +77,24 @@ async def judge_again(row: Row, desk: Desk) -> Row:
 
 def in_order(unit: Unit, signals: Sequence[Signal], plan: ExtractionPlan) -> list[Signal]:
     """The signals that are tried for a proposition, in the order in which they are."""
-    tried = _within_cap(signals, plan)
+    tried = within_cap(signals, plan)
     if plan.judging.signal_order == "similarity":
         tried.sort(key=lambda signal: -similarity(signal.content, unit.text))
     return tried
 
 
+def within_cap(signals: Sequence[Signal], plan: ExtractionPlan) -> list[Signal]:
+    """Those of the signals that the plan lets be asked about."""
+    cap = plan.judging.signals_at_most
+    return list(signals) if cap == "all" else list(signals[:cap])
+
+
 def together(signals: Sequence[Signal], plan: ExtractionPlan) -> tuple[str, ...]:
     """The signals of the screen; in a drawn order, so that a place in the prompt is no place in the text."""
-    shown = _within_cap(signals, plan)
+    shown = within_cap(signals, plan)
     if plan.judging.screen_order == "seeded":
         shown.sort(key=lambda signal: seeded_order(plan.seed, f"screen:{signal.id}"))
     return tuple(signal.content for signal in shown)
-
-
-def _within_cap(signals: Sequence[Signal], plan: ExtractionPlan) -> list[Signal]:
-    cap = plan.judging.signals_at_most
-    return list(signals) if cap == "all" else list(signals[:cap])
 
 
 async def _one_by_one(unit: Unit, signals: Sequence[Signal], kind: Kind, desk: Desk) -> list[Row]:

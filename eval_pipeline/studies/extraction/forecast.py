@@ -116,5 +116,4 @@ def _tokens(question: Question, system: str, judge: ChatJudge) -> Tokens:
 
 def _add(spending: Spending, tokens: Tokens) -> None:
     spending.requests += 1
-    spending.prompt_tokens += tokens.prompt
-    spending.completion_tokens += tokens.completion
+    spending.add(tokens)

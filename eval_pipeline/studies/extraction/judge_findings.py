@@ -12,6 +12,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.judge.protocol import Standing, standing_of
 from eval_pipeline.records import Interval, Kind, Label
 from eval_pipeline.stats.binomial import exact_interval
+from eval_pipeline.studies.extraction.asking import within_cap
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.repeats import Flips, flips_of
@@ -111,11 +112,10 @@ def _calls(
     """What was asked and what would have been; people's labels are asked for by entry, models whatever the entry is."""
     settling = [row for row in rows if row["kind"] in (Kind.SCREEN, Kind.SIGNAL)]
     judged = {row["unit"] for row in settling}
-    cap = plan.judging.signals_at_most
     exhaustive = {
         (unit.entry_id if by_entry else "", signal.content, unit.text)
         for unit in frame.judged_units
         if unit.id in judged
-        for signal in snapshot.signals_by_entry[unit.entry_id][: None if cap == "all" else cap]
+        for signal in within_cap(snapshot.signals_by_entry[unit.entry_id], plan)
     }
     return Calls(asked=len({row["key"] for row in settling}), exhaustive=len(exhaustive))

@@ -13,7 +13,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.jsonl import found
-from eval_pipeline.judge.desk import Desk, Worked, work_through
+from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Judgment, Kind, Label, Reason, Refusal
@@ -148,10 +148,10 @@ async def _judge_all(
         return refusal
     if is_model:
         canaries = await work_through(frame.canaries, lambda task: judge_canary(task, desk), workers=judge.in_flight)
-        rows += _done(canaries)
+        rows += canaries.done
         if refusal := refusal_of_canaries(rows, plan):
             return refusal
-        _go_on(canaries)
+        canaries.require_end()
     done = 0
 
     async def work(task: Unit | GuardUnit) -> list[Row]:
@@ -165,14 +165,14 @@ async def _judge_all(
         return judged
 
     worked = await work_through(tasks, work, workers=judge.in_flight)
-    deciding = [row for result in worked.results if result for row in result]
+    deciding = [row for result in worked.done for row in result]
     rows += deciding
-    _go_on(worked)
+    worked.require_end()
     if is_model:
         drawn = drawn_again(deciding, plan)
         again = await work_through(drawn, lambda row: judge_again(row, desk), workers=judge.in_flight)
-        rows += _done(again)
-        _go_on(again)
+        rows += again.done
+        again.require_end()
     return None
 
 
@@ -217,16 +217,6 @@ def refusal_of_canaries(rows: Sequence[Row], plan: ExtractionPlan) -> Refusal | 
         f"{unread.total()} of {len(canaries)} canaries gave no label ({why}), and the plan allows"
         f" {plan.errors.calls.canary}; whether a text can give the judge orders is not known; mend it and run again",
     )
-
-
-def _done(worked: Worked[Row]) -> list[Row]:
-    return [row for row in worked.results if row]
-
-
-def _go_on(worked: Worked[Any]) -> None:
-    """Returns if the work came to its end; raises what ended it otherwise."""
-    if worked.ended_by:
-        raise worked.ended_by
 
 
 def _needs_judge(task: Unit | GuardUnit, snapshot: Snapshot) -> bool:

@@ -119,9 +119,8 @@ async def _asked(
         return questions_of(rows, signals=len({signal.content for signal in in_order(unit, signals, plan)}))
 
     worked = await work_through(units, settle, workers=judge.in_flight)
-    if worked.ended_by:
-        raise worked.ended_by
-    return [asked for asked in worked.results if asked]
+    worked.require_end()
+    return worked.done
 
 
 def questions_of(rows: Sequence[Row], *, signals: int) -> dict[Strategy, int]:
