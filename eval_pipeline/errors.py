@@ -98,19 +98,43 @@ class OutputRefused(Refused):
     """The findings cannot be written where they were asked for."""
 
 
-class TooFewClusters(Refused):
+class InputRefused(Refused, ValueError):
+    """Numbers that an estimator cannot take: missing, out of range, of unequal lengths, or not numbers."""
+
+
+class Undefined(Refused):
+    """A number that the data leave undefined; any value in its place would be wrong."""
+
+
+class TooFewObservations(Undefined):
+    """Nothing was observed, or less than the estimator needs."""
+
+
+class TooFewClusters(TooFewObservations):
     """Fewer than two clusters say nothing of the spread between clusters."""
 
 
-class RatioUndefined(Refused):
+class RatioUndefined(TooFewObservations):
     """A ratio was asked for over an empty denominator."""
 
 
-class JudgeTooPoor(Refused):
+class NoVariation(Undefined):
+    """All values are the same where the estimate is relative to how much they vary."""
+
+
+class NoEffect(Undefined):
+    """The effect to be found is nil, and no sample is large enough to find it."""
+
+
+class NotIdentifiable(Undefined):
+    """Errors so frequent that what was observed says nothing of the truth."""
+
+
+class JudgeTooPoor(NotIdentifiable):
     """A judge that errs so often that its labels say nothing of the truth."""
 
 
-class ThinResamples(Refused):
+class ThinResamples(Undefined):
     """Too many resamples have an empty denominator for an interval to stand on the rest."""
 
     def __init__(self, *, valid: int, resamples: int, valid_at_least: int) -> None:
