@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import bootstrap
 
-from eval_pipeline.stats.bootstrap import ratio_contrast
+from eval_pipeline.stats.pooled_ratio import ratio_contrast
 
 RESAMPLES, REPEATS = 1000, 5
 
@@ -32,6 +32,7 @@ def ours(table: npt.NDArray[np.int64]) -> None:
         (1, -1),
         level=Fraction(95, 100),
         tails="two",
+        method="percentile",
         resamples=RESAMPLES,
         valid_at_least=RESAMPLES // 2,
         ranks="symmetric",

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from scipy.stats import beta
 
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Tails, ratio_contrast
+from eval_pipeline.stats.bootstrap import Tails
+from eval_pipeline.stats.pooled_ratio import ratio_contrast
 
 Effects = Literal["of the entry", "of each quarter"]
 STUDIES, ENTRIES, PER_QUARTILE, ICC = 400, 90, 3, 0.1
@@ -42,6 +43,7 @@ def interval(
         weights,
         level=Fraction(95, 100),
         tails=tails,
+        method="percentile",
         resamples=1000,
         valid_at_least=500,
         ranks="symmetric",

@@ -135,11 +135,18 @@ class JudgeTooPoor(NotIdentifiable):
 
 
 class ThinResamples(Undefined):
-    """Too many resamples have an empty denominator for an interval to stand on the rest."""
+    """Too many resamples leave the estimate undefined for an interval to stand on the rest."""
 
-    def __init__(self, *, valid: int, resamples: int, valid_at_least: int) -> None:
+    def __init__(
+        self,
+        *,
+        valid: int,
+        resamples: int,
+        valid_at_least: int,
+        what: str = "have every denominator above 0",
+        remedy: str = "annotate more propositions where they are few",
+    ) -> None:
         self.valid = valid
         super().__init__(
-            f"only {valid} of {resamples} resamples have every denominator above 0 and at least {valid_at_least} are"
-            " needed; annotate more propositions where they are few"
+            f"only {valid} of {resamples} resamples {what} and at least {valid_at_least} are needed; {remedy}"
         )

@@ -1,12 +1,14 @@
 """What an estimator takes: any array that holds the numbers without doubt, as int64 or float64; else a refusal."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eval_pipeline.errors import InputRefused
+from eval_pipeline.records import Number
 
 Counts = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -36,7 +38,7 @@ def whole_numbers(values: ArrayLike, name: str, *, at_least: int | None = None) 
     if array.dtype.kind in "iu":
         if array.size and int(array.max()) > np.iinfo(np.int64).max:
             raise InputRefused(f"{name}: found {array.max()}, expected at most 2^63 - 1")
-        whole = array.astype(np.int64)
+        whole = array.astype(np.int64, copy=False)
     else:
         real = _finite(array, name)
         if not (odd := real[(real != np.floor(real)) | (np.abs(real) >= _WHOLE_IN_FLOAT64)]).size == 0:
@@ -94,8 +96,18 @@ def is_missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if array.dtype.kind == "O":
         return np.array([_is_absent(value) for value in array.flat], dtype=bool).reshape(array.shape)
     if array.dtype.kind in "fcmM":
-        return np.isnan(array).astype(bool)
+        return np.asarray(np.isnan(array), dtype=np.bool_)
     return np.zeros(array.shape, dtype=bool)
+
+
+def exact_level(level: Number) -> Fraction:
+    """A coverage in (0, 1) as a fraction; a float is taken for the decimal that it prints as, .95 for 19/20.
+
+    Raises: InputRefused: it lies outside (0, 1).
+    """
+    if not 0 < level < 1:
+        raise InputRefused(f"level: found {level}, expected a coverage in (0, 1)")
+    return Fraction(level) if isinstance(level, Fraction) else Fraction(repr(float(level)))
 
 
 def require_equal_lengths(**arrays: npt.NDArray[Any]) -> None:
@@ -123,7 +135,7 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
             raise InputRefused(f"{name}: found a missing value, expected a number everywhere")
         if all(isinstance(value, (int, np.integer)) for value in array.flat):
             try:
-                return array.astype(np.int64)
+                return array.astype(np.int64, copy=False)
             except OverflowError:
                 raise InputRefused(f"{name}: found a number beyond 64 bits, expected less than 2^63") from None
         if any(isinstance(value, (str, bytes)) for value in array.flat):
@@ -138,7 +150,7 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _finite(array: npt.NDArray[Any], name: str) -> Reals:
-    real = array.astype(np.float64)
+    real = array.astype(np.float64, copy=False)
     if not np.isfinite(real).all():
         raise InputRefused(f"{name}: found {real[~np.isfinite(real)].flat[0]}, expected finite numbers")
     return real

@@ -2,22 +2,39 @@
 
 from scipy.stats import beta, binom
 
+from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval
+from eval_pipeline.stats.arrays import reals, whole_numbers
 
 
 def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
     """Exact one-sided interval [low, 1] for a share; without a trial nothing is excluded, and low is 0.
 
     Args:
-        successes: how many of the trials succeeded, in 0..trials.
+        successes: how many of the trials succeeded, in 0..trials; an integer of any type, here and below.
         trials: how many there were.
         level: coverage, in (0, 1); the interval holds the true share at least that often.
-    Raises: ValueError: successes outside 0..trials.
+    Raises: InputRefused: successes outside 0..trials, or a level outside (0, 1).
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
 
     """
-    _require(successes, trials)
-    return Interval(_low_end(successes, trials, tail=1 - level), 1.0, level)
+    successes, trials = counted(successes, trials)
+    return Interval(_low_end(successes, trials, tail=1 - open_share(level, "level")), 1.0, level)
+
+
+def upper_bound(successes: int, trials: int, *, level: float) -> Interval:
+    """Exact one-sided interval [0, high] for a share; without a trial nothing is excluded, and high is 1.
+
+    Args:
+        successes: how many of the trials succeeded, in 0..trials.
+        trials: how many there were.
+        level: coverage, in (0, 1); the interval holds the true share at least that often.
+    Raises: InputRefused: successes outside 0..trials, or a level outside (0, 1).
+    Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
+
+    """
+    successes, trials = counted(successes, trials)
+    return Interval(0.0, _high_end(successes, trials, tail=1 - open_share(level, "level")), level)
 
 
 def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
@@ -27,25 +44,57 @@ def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
         successes: how many of the trials succeeded, in 0..trials.
         trials: how many there were.
         level: coverage, in (0, 1); the interval holds the true share at least that often.
-    Raises: ValueError: successes outside 0..trials.
+    Raises: InputRefused: successes outside 0..trials, or a level outside (0, 1).
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
 
     """
-    _require(successes, trials)
-    tail = (1 - level) / 2
-    high = float(beta.ppf(1 - tail, successes + 1, trials - successes)) if successes < trials else 1.0
-    return Interval(_low_end(successes, trials, tail=tail), high, level)
+    successes, trials = counted(successes, trials)
+    tail = (1 - open_share(level, "level")) / 2
+    return Interval(_low_end(successes, trials, tail=tail), _high_end(successes, trials, tail=tail), level)
 
 
 def shortfall_p_value(successes: int, trials: int, share: float) -> float:
     """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share.
 
-    Raises: ValueError: successes outside 0..trials, or a share outside [0, 1].
+    Raises: InputRefused: successes outside 0..trials, or a share outside [0, 1].
     """
-    _require(successes, trials)
+    successes, trials = counted(successes, trials)
     if not 0 <= share <= 1:
-        raise ValueError(f"share must lie in [0, 1], found {share}")
+        raise InputRefused(f"share must lie in [0, 1], found {share}")
     return float(binom.cdf(successes, trials, share))
+
+
+def counted(successes: int, trials: int) -> tuple[int, int]:
+    """Both as Python integers, which do not wrap around.
+
+    Raises: InputRefused: one is no single whole number, or successes lie outside 0..trials.
+    """
+    successes, trials = whole_number(successes, "successes"), whole_number(trials, "trials")
+    if not 0 <= successes <= trials:
+        raise InputRefused(f"successes must lie in 0..{trials}, found {successes}")
+    return successes, trials
+
+
+def whole_number(value: int, name: str) -> int:
+    """One whole number as a Python integer.
+
+    Raises: InputRefused: it is missing, has a fraction, or is not one number.
+    """
+    number = whole_numbers(value, name)
+    if number.shape:
+        raise InputRefused(f"{name}: found an array, expected one number")
+    return int(number)
+
+
+def open_share(value: float, name: str) -> float:
+    """A share that is neither 0 nor 1, such as a level, an alpha or a power.
+
+    Raises: InputRefused: it does not lie in (0, 1), or is not one number.
+    """
+    share = reals(value, name)
+    if share.shape or not 0 < share < 1:
+        raise InputRefused(f"{name} must lie in (0, 1), found {value}")
+    return float(share)
 
 
 def _low_end(successes: int, trials: int, *, tail: float) -> float:
@@ -53,6 +102,6 @@ def _low_end(successes: int, trials: int, *, tail: float) -> float:
     return float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
 
 
-def _require(successes: int, trials: int) -> None:
-    if not 0 <= successes <= trials:
-        raise ValueError(f"successes must lie in 0..{trials}, found {successes}")
+def _high_end(successes: int, trials: int, *, tail: float) -> float:
+    """The share at which so many successes or fewer come with the chance `tail`; 1 without a failure."""
+    return float(beta.isf(tail, successes + 1, trials - successes)) if successes < trials else 1.0

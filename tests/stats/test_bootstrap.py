@@ -15,7 +15,9 @@ from scipy.stats import binom, binomtest, bootstrap, chisquare
 
 from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Bootstrap, percentile_rank, ratio_contrast, ratio_range, resampled_sums
+from eval_pipeline.stats.bootstrap import Bootstrap, percentile_rank
+from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
+from eval_pipeline.stats.resampling import resampled_sums
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 HALF, NINE_TENTHS, LEVEL = Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)

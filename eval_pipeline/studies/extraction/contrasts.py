@@ -7,7 +7,8 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.stats.bootstrap import Bootstrap, Tails, ratio_contrast, ratio_range
+from eval_pipeline.stats.bootstrap import Bootstrap, Tails
+from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 
@@ -17,7 +18,7 @@ def contrast(
     weights: Sequence[Fraction | int],
     tails: Tails,
     plan: ExtractionPlan,
-) -> Bootstrap:
+) -> Bootstrap[Fraction]:
     """The weighted sum of the columns' recalls with its interval; one row of `hits` and `judged` is an entry.
 
     Raises: TooFewClusters, RatioUndefined, ThinResamples: see `ratio_contrast`.
@@ -29,6 +30,7 @@ def contrast(
         weights,
         level=rule.level if tails == "two" else rule.one_sided_level,
         tails=tails,
+        method="percentile",
         resamples=rule.resamples,
         valid_at_least=ceil(rule.valid_at_least * rule.resamples),
         ranks=rule.ranks,
@@ -36,7 +38,7 @@ def contrast(
     )
 
 
-def spread(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Bootstrap:
+def spread(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Bootstrap[Fraction]:
     """The highest less the lowest of the columns' recalls, with its upper bound.
 
     Raises: TooFewClusters, RatioUndefined, ThinResamples: see `ratio_range`.

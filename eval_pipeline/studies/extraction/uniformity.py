@@ -84,7 +84,9 @@ def uniformity_findings(quartiles: pa.Table, plan: ExtractionPlan) -> Uniformity
     )
 
 
-def _bootstrap(counts: Counts, weights: tuple[Fraction | int, ...], tails: Tails, plan: ExtractionPlan) -> Bootstrap:
+def _bootstrap(
+    counts: Counts, weights: tuple[Fraction | int, ...], tails: Tails, plan: ExtractionPlan
+) -> Bootstrap[Fraction]:
     return contrast(counts.hits[counts.drawn], counts.judged[counts.drawn], weights, tails, plan)
 
 
@@ -125,6 +127,6 @@ def _in_words(refusal: Refused) -> str:
     return str(refusal)
 
 
-def _histogram(bound: Bootstrap) -> Histogram:
+def _histogram(bound: Bootstrap[Fraction]) -> Histogram:
     counts, edges = np.histogram(bound.draws, bins=_BINS if not bound.degenerate else 1)
     return Histogram(tuple(round(float(edge), 6) for edge in edges), tuple(int(count) for count in counts))

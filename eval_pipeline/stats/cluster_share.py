@@ -1,0 +1,142 @@
+"""Intervals for a pooled share and for the difference of two that hold with few clusters and near 0 and 1.
+
+A bootstrap says nothing where no cluster failed, and little where few did. These intervals take from the clusters how
+many independent trials the data are worth, and are exact for that many.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta, t
+
+from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, exact_level
+from eval_pipeline.stats.bootstrap import Tails
+
+
+@dataclass(frozen=True, slots=True)
+class ShareEstimate:
+    """A share, or a difference of two, with its interval."""
+
+    estimate: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedShare:
+    """A share with both its bounds, and what each cluster adds to its error, shape (k,)."""
+
+    share: float
+    low: float
+    high: float
+    influence: Reals
+
+
+def share_interval(successes: ArrayLike, trials: ArrayLike, *, level: Number, tails: Tails) -> ShareEstimate:
+    """Exact interval of a pooled share for as many trials as the clusters are worth.
+
+    Args:
+        successes: shape (k,), of each cluster.
+        trials: shape (k,), of each cluster; 0 where it has none.
+        level: coverage, in (0, 1).
+        tails: "two" for equal tails; "lower" or "upper" for that bound alone.
+
+    Raises:
+        RatioUndefined: no trials at all. TooFewClusters: fewer than two clusters have trials.
+        InputRefused: more successes than trials in a cluster, or what are no counts.
+    Source: Korn & Graubard (1998), Survey Methodology 24(2), 193-201, with their correction for degrees of freedom.
+
+    """
+    hits, totals = _table(successes, trials, dimensions=1)
+    found = _bounded(hits, totals, tail=tail_of(level, tails))
+    return ShareEstimate(found.share, interval_of(found.low, found.high, level, tails))
+
+
+def share_difference(successes: ArrayLike, trials: ArrayLike, *, level: Number, tails: Tails) -> ShareEstimate:
+    """Interval of the first pooled share less the second, of the same clusters.
+
+    Args:
+        successes: shape (k, 2), of each cluster in either column.
+        trials: shape (k, 2).
+        level, tails: as in `share_interval`.
+
+    Raises: RatioUndefined, TooFewClusters: as in `share_interval`, for either column; InputRefused.
+    Source: Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702, from two intervals of `share_interval`.
+
+    """
+    hits, totals = _table(successes, trials, dimensions=2)
+    tail = tail_of(level, tails)
+    first, second = (_bounded(hits[:, j], totals[:, j], tail=tail) for j in (0, 1))
+    return difference_of(first, second, level=level, tails=tails)
+
+
+def difference_of(first: BoundedShare, second: BoundedShare, *, level: Number, tails: Tails) -> ShareEstimate:
+    """The first share less the second, its interval put together from theirs and from how they go together (MOVER).
+
+    Source: Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702.
+    """
+    spread = float(np.sqrt((first.influence**2).sum() * (second.influence**2).sum()))
+    together = float((first.influence * second.influence).sum()) / spread if spread > 0 else 0.0
+
+    def reach(one: float, other: float) -> float:
+        return float(np.sqrt(max(one**2 - 2 * together * one * other + other**2, 0.0)))
+
+    estimate = first.share - second.share
+    low = estimate - reach(first.share - first.low, second.high - second.share)
+    high = estimate + reach(first.high - first.share, second.share - second.low)
+    return ShareEstimate(estimate, interval_of(low, high, level, tails))
+
+
+def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float:
+    """How many independent trials have the variance that the share has over the clusters; at most all of them.
+
+    The ratio of the squared quantiles pays for what so few clusters leave uncertain of that variance. A share of 0 or 1
+    shows no variance, and then each trial counts.
+
+    Raises: RatioUndefined, TooFewClusters: as in `share_interval`.
+    """
+    total, clusters = int(trials.sum()), int((trials > 0).sum())
+    if not total:
+        raise RatioUndefined("a share has no trials in any cluster; there is nothing to estimate")
+    if clusters < 2:
+        raise TooFewClusters(f"a share needs trials in at least 2 clusters and has them in {clusters}")
+    share = float(successes.sum() / total)
+    variance = clusters / (clusters - 1) * float((((successes - share * trials) / total) ** 2).sum())
+    if variance == 0:
+        return float(total)
+    fewness = (t.ppf(tail, total - 1) / t.ppf(tail, clusters - 1)) ** 2
+    return float(min(share * (1 - share) / variance * fewness, total))
+
+
+def tail_of(level: Number, tails: Tails) -> float:
+    """The chance that is left outside at an end."""
+    outside = float(1 - exact_level(level))
+    return outside / 2 if tails == "two" else outside
+
+
+def interval_of(low: float, high: float, level: Number, tails: Tails) -> Interval:
+    """The interval of two ends, open where only the other was asked for."""
+    return Interval(None if tails == "upper" else low, None if tails == "lower" else high, float(exact_level(level)))
+
+
+def _bounded(successes: Counts, trials: Counts, *, tail: float) -> BoundedShare:
+    worth = effective_trials(successes, trials, tail=tail)
+    share = float(successes.sum() / trials.sum())
+    hits = share * worth
+    return BoundedShare(
+        share=share,
+        low=float(beta.ppf(tail, hits, worth - hits + 1)) if share > 0 else 0.0,
+        high=float(beta.ppf(1 - tail, hits + 1, worth - hits)) if share < 1 else 1.0,
+        influence=(successes - share * trials) / trials.sum(),
+    )
+
+
+def _table(successes: ArrayLike, trials: ArrayLike, *, dimensions: int) -> tuple[Counts, Counts]:
+    hits, totals = counts(successes, "successes"), counts(trials, "trials")
+    if hits.shape != totals.shape or hits.ndim != dimensions or (dimensions == 2 and hits.shape[1] != 2):
+        expected = "(clusters,)" if dimensions == 1 else "(clusters, 2)"
+        raise InputRefused(f"successes and trials: found shapes {hits.shape} and {totals.shape}, expected {expected}")
+    if (hits > totals).any():
+        raise InputRefused("successes: found more of them than trials in a cluster, expected at most as many")
+    return hits, totals

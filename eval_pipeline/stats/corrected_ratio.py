@@ -1,0 +1,125 @@
+"""Shares corrected by the ratio estimator, under a cluster bootstrap that draws verdicts and checks together."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from eval_pipeline.errors import InputRefused, RatioUndefined, ThinResamples, TooFewObservations
+from eval_pipeline.records import Number
+from eval_pipeline.stats.arrays import Counts, Reals
+from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, Statistic, Tails, bootstrap
+from eval_pipeline.stats.correction import rogan_gladen
+from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks
+from eval_pipeline.stats.resampling import resampled_sums, seed_of
+
+
+def corrected_contrast(
+    table: JudgedClusters,
+    weights: Sequence[Fraction | int],
+    *,
+    errors: Errors,
+    level: Number,
+    tails: Tails,
+    resamples: int,
+    valid_at_least: int,
+    ranks: Ranks,
+    rng: np.random.Generator,
+) -> Bootstrap[float]:
+    """Percentile interval of sum_j w_j theta_j, theta_j the share of group j corrected for the judge's errors.
+
+    Clusters with checks, clusters without, and clusters of a gold set are drawn each among themselves, as they were
+    sampled, and all counts of a cluster together, so that the interval carries what the checks leave uncertain of the
+    judge. Where one of the first two would hold fewer than two clusters, they are drawn together.
+
+    Args:
+        table: what the judge said and what was checked; see `JudgedClusters`, `with_gold`.
+        weights: length g, 1 for a share, 1 and -1 for a difference; a group of weight 0 has no part in it, but for its
+            checks if errors are pooled.
+        errors: whether the judge's error rates are those of each group, or the same in all.
+        level, tails, resamples, ranks, rng: as in `ratio_contrast`.
+        valid_at_least: the fewest resamples in which each group was judged, has known positives and negatives, and a
+            judge better than chance.
+
+    Raises:
+        RatioUndefined: nothing was judged in a group. TooFewObservations: no known positive, or no known negative.
+        JudgeTooPoor: sensitivity + specificity <= 1. TooFewClusters: fewer than two clusters.
+        ThinResamples: fewer than `valid_at_least` resamples are valid.
+        InputRefused: weights of another length, or out of range.
+    Source: Rogan & Gladen (1978), American Journal of Epidemiology 107(1), 71-76; Field & Welsh (2007), JRSS B 69(3),
+        369-390.
+
+    """
+    if len(weights) != table.judged.shape[1]:
+        raise InputRefused(f"weights: found {len(weights)}, expected one for each of {table.judged.shape[1]} groups")
+    used = [j for j, weight in enumerate(weights) if weight]
+    columns = np.stack([table.supported, table.judged, *checks(table, errors)], axis=1)[:, :, used]
+    shares = [corrected_of(group) for group in columns.sum(axis=0).T]
+    sums = np.zeros((resamples, 6 * len(used)), dtype=np.int64)
+    for stratum in _strata(table):
+        flat = columns[stratum].reshape(int(stratum.sum()), -1)
+        sums += resampled_sums(list(flat.T), resamples=resamples, rng=rng)
+    draws = _draws(sums.reshape(resamples, 6, len(used)), [float(weights[j]) for j in used])
+    if len(draws) < max(1, valid_at_least):
+        raise ThinResamples(
+            valid=len(draws),
+            resamples=resamples,
+            valid_at_least=valid_at_least,
+            what="have known positives and negatives and a judge better than chance",
+            remedy="check more judgments",
+        )
+    statistic = Statistic(
+        estimate=float(sum(Fraction(weights[j]) * share for j, share in zip(used, shares, strict=True))),
+        draws=draws,
+        exactly=lambda number: float(draws[number]),
+        without_one=lambda: np.empty(0),
+        constant=lambda: True,
+    )
+    return bootstrap(
+        statistic, level=level, tails=tails, method="percentile", ranks=ranks, resamples=resamples, seed=seed_of(rng)
+    )
+
+
+def corrected_of(counts: Counts) -> Fraction:
+    """The corrected share of six counts, in the order of the fields of `JudgedClusters`.
+
+    Raises: RatioUndefined, TooFewObservations, JudgeTooPoor: as in `corrected_contrast`.
+    """
+    supported, judged, true_positives, false_negatives, true_negatives, false_positives = (int(n) for n in counts)
+    if not judged:
+        raise RatioUndefined("nothing was judged in a group; there is nothing to estimate")
+    if not true_positives + false_negatives or not true_negatives + false_positives:
+        raise TooFewObservations(
+            "no judgment that is supported in truth was checked, or none that is not, so that the judge's errors cannot"
+            " be measured; check more judgments"
+        )
+    return rogan_gladen(
+        Fraction(supported, judged),
+        sensitivity=Fraction(true_positives, true_positives + false_negatives),
+        specificity=Fraction(true_negatives, true_negatives + false_positives),
+    ).share
+
+
+def _strata(table: JudgedClusters) -> Iterator[npt.NDArray[np.bool_]]:
+    """Which clusters are drawn among themselves."""
+    of_population, checked = table.judged.sum(axis=1) > 0, table.checked.sum(axis=1) > 0
+    if not of_population.all():
+        yield ~of_population
+    parts = of_population & checked, of_population & ~checked
+    yield from parts if min(part.sum() for part in parts) >= 2 else (of_population,)
+
+
+def _draws(sums: Counts, weights: Sequence[float]) -> Reals:
+    """The contrast of each resample in which it is defined; `sums` has shape (resamples, 6, groups)."""
+    supported, judged, true_positives, false_negatives, true_negatives, false_positives = sums.transpose(1, 0, 2)
+    positives, negatives = true_positives + false_negatives, true_negatives + false_positives
+    # Sensitivity + specificity > 1, in whole numbers.
+    better = true_positives * negatives + true_negatives * positives > positives * negatives
+    valid = ((judged > 0) & better).all(axis=1)
+    observed, sensitivity, specificity = (
+        part[valid] / whole[valid]
+        for part, whole in ((supported, judged), (true_positives, positives), (true_negatives, negatives))
+    )
+    shares = np.clip((observed + specificity - 1) / (sensitivity + specificity - 1), 0, 1)
+    return sum((weight * shares[:, j] for j, weight in enumerate(weights)), np.zeros(len(shares)))

@@ -1,0 +1,146 @@
+"""The difference estimator: people's labels of some, moved by what a judge says of all, right whatever its errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from scipy.stats import norm, t
+
+from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, exact_level, reals, require_equal_lengths
+from eval_pipeline.stats.bootstrap import Tails
+from eval_pipeline.stats.cluster_share import interval_of, tail_of
+from eval_pipeline.stats.judged_clusters import JudgedClusters
+
+Trust = float | Literal["tuned"]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPowered:
+    """An estimate with its interval, and the weight in [0, 1] that the judge was given; at 0 only the labels count."""
+
+    estimate: float
+    interval: Interval
+    trust: float
+
+
+def prediction_powered_mean(
+    truth: ArrayLike, judged: ArrayLike, judged_alone: ArrayLike, *, trust: Trust, level: Number
+) -> PredictionPowered:
+    """The mean of independent items: mean(truth) + trust (mean(judged_alone) - mean(judged)), with a normal interval.
+
+    Variances divide by n, but for the judge's in the tuned weight, by n - 1: as in the authors' ppi-python.
+
+    Args:
+        truth: shape (n,), a person's scores of the labelled items.
+        judged: shape (n,), the judge's of the same.
+        judged_alone: shape (m,), the judge's of items that nobody labelled.
+        trust: the weight of the judge, in [0, 1]; "tuned" takes the one of least variance, 0 where the judge does not
+            vary or goes against the truth.
+        level: coverage of the two-sided interval, in (0, 1).
+
+    Raises: TooFewObservations: fewer than two labelled items, or no other; InputRefused: unequal lengths, a trust
+        outside [0, 1], or scores that are no finite numbers.
+    Source: Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient Prediction-Powered Inference, arXiv:2311.01453.
+
+    """
+    labels, known, alone = reals(truth, "truth"), reals(judged, "judged"), reals(judged_alone, "judged_alone")
+    require_equal_lengths(truth=labels, judged=known)
+    if len(labels) < 2 or not len(alone):
+        raise TooFewObservations(
+            f"the mean needs at least 2 labelled items and 1 other, and was given {len(labels)} and {len(alone)}"
+        )
+    if trust == "tuned":
+        spread = (1 + len(labels) / len(alone)) * float(np.concatenate([known, alone]).var(ddof=1))
+        together = float(((labels - labels.mean()) * (known - known.mean())).mean())
+        weight = min(max(together / spread, 0.0), 1.0) if spread > 0 else 0.0
+    else:
+        weight = _fixed(trust)
+    estimate = float(labels.mean() + weight * (alone.mean() - known.mean()))
+    variance = (labels - weight * known).var() / len(labels) + weight**2 * alone.var() / len(alone)
+    reach = float(norm.ppf((1 + float(exact_level(level))) / 2) * np.sqrt(variance))
+    return PredictionPowered(estimate, Interval(estimate - reach, estimate + reach, float(exact_level(level))), weight)
+
+
+def difference_estimate(
+    table: JudgedClusters, weights: Sequence[Fraction | int], *, trust: Trust, level: Number, tails: Tails
+) -> PredictionPowered:
+    """sum_j w_j [L_j + trust (A_j - K_j)] over groups j, with an interval from the spread between clusters.
+
+    L is the share that is supported in truth among the checked items, K the share of them that the judge supported, A
+    the share that it supported of the unchecked. The variance sums the squares of what each cluster adds to the
+    estimate to first order, whole clusters being checked or not; the quantile is Student's for the checked ones.
+
+    Args:
+        table: what the judge said and what was checked, of one population; see `JudgedClusters`.
+        weights: length g, 1 for a share, 1 and -1 for a difference.
+        trust: the weight of the judge, in [0, 1]; "tuned" takes the one of least variance.
+        level: coverage, in (0, 1).
+        tails: "two" for equal tails; "lower" or "upper" for that bound alone.
+
+    Raises:
+        RatioUndefined: a group without checked, or without unchecked, items. TooFewClusters: checks in fewer than two.
+        InputRefused: clusters of a gold set, whose share is not the population's; weights of another length.
+    Source: Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453, with ratios linearised over clusters as in Cochran
+        (1977), Sampling Techniques, chapter 6.
+
+    """
+    if len(weights) != table.judged.shape[1]:
+        raise InputRefused(f"weights: found {len(weights)}, expected one for each of {table.judged.shape[1]} groups")
+    if (table.checked > table.judged).any():
+        raise InputRefused("table: found clusters of a gold set, expected checks of the population's own judgments")
+    labelled = table.checked.any(axis=1)
+    if labelled.sum() < 2:
+        raise TooFewClusters(f"the labels need at least 2 checked clusters and stand in {labelled.sum()}")
+    said_so = table.true_positives + table.false_positives
+    factors = [float(weight) for weight in weights]
+    truth = _linear(table.known_positives, table.checked, factors, "checked")
+    known = _linear(said_so, table.checked, factors, "checked")
+    alone = _linear(table.supported - said_so, table.judged - table.checked, factors, "unchecked")
+    judge = _Linear(known.value - alone.value, known.influence - alone.influence)
+    scale = np.where(labelled, _unbiased(int(labelled.sum())), _unbiased(int((~labelled).sum())))
+    if trust == "tuned":
+        spread = float((scale * judge.influence**2).sum())
+        together = float((scale * truth.influence * judge.influence).sum())
+        weight = min(max(together / spread, 0.0), 1.0) if spread > 0 else 0.0
+    else:
+        weight = _fixed(trust)
+    estimate = truth.value - weight * judge.value
+    variance = float((scale * (truth.influence - weight * judge.influence) ** 2).sum())
+    quantile = float(t.ppf(1 - tail_of(level, tails), int(labelled.sum()) - 1))
+    reach = quantile * float(np.sqrt(variance))
+    return PredictionPowered(estimate, interval_of(estimate - reach, estimate + reach, level, tails), weight)
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """A contrast of shares, and what each cluster adds to its error to first order, shape (k,)."""
+
+    value: float
+    influence: Reals
+
+
+def _linear(successes: Counts, trials: Counts, weights: Sequence[float], what: str) -> _Linear:
+    totals = trials.sum(axis=0)
+    if not all(total for total, weight in zip(totals, weights, strict=True) if weight):
+        raise RatioUndefined(f"a group has no {what} items; there is nothing to estimate")
+    value, influence = 0.0, np.zeros(len(trials))
+    for j, weight in enumerate(weights):
+        if weight:
+            share = float(successes[:, j].sum() / totals[j])
+            value += weight * share
+            influence += weight * (successes[:, j] - share * trials[:, j]) / totals[j]
+    return _Linear(value, influence)
+
+
+def _unbiased(clusters: int) -> float:
+    return clusters / (clusters - 1) if clusters > 1 else 1.0
+
+
+def _fixed(trust: float | str) -> float:
+    if isinstance(trust, str) or not 0 <= trust <= 1:
+        raise InputRefused(f"trust: found {trust}, expected 'tuned' or a number in [0, 1]")
+    return float(trust)
