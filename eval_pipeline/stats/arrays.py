@@ -80,7 +80,7 @@ def groups(values: ArrayLike, name: str) -> Counts:
     Raises: InputRefused: a value is missing, or values of different kinds cannot be told apart by order.
 
     """
-    array = np.asarray(values)
+    array = labels(values, name)
     if array.ndim != 1:
         raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
     if is_missing(array).any():
@@ -89,6 +89,20 @@ def groups(values: ArrayLike, name: str) -> Counts:
         return np.unique(array, return_inverse=True)[1].astype(np.int64)
     except TypeError:
         raise InputRefused(f"{name}: found values of different kinds, expected all numbers or all strings") from None
+
+
+def labels(values: ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Values of any kind as an array, in which a missing one among texts is still missing and not the text "nan".
+
+    Raises: InputRefused: rows of unequal lengths.
+    """
+    try:
+        array = np.asarray(values)
+        return (
+            array if array.dtype.kind not in "US" or isinstance(values, np.ndarray) else np.array(values, dtype=object)
+        )
+    except ValueError:
+        raise InputRefused(f"{name}: found rows of unequal lengths, expected a table") from None
 
 
 def is_missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -124,10 +138,7 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     """An array of one kind of number; a mask or a missing value is not dropped in silence."""
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise InputRefused(f"{name}: found a masked value, expected a number everywhere")
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputRefused(f"{name}: found rows of unequal lengths, expected a table") from None
+    array = labels(values, name)
     if array.size == 0:
         return array.astype(np.float64)
     if array.dtype.kind == "O":

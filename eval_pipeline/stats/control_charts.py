@@ -120,7 +120,7 @@ def runs_of_8(points: ArrayLike, *, centre: float) -> tuple[int, ...]:
     """
     series, line = _series(points, "points"), reals(centre, "centre")
     side = (series > line).astype(np.int64) - (series < line)
-    starts = np.flatnonzero(np.diff(side, prepend=2))
+    starts = np.flatnonzero(np.diff(side, prepend=0))
     lengths = np.diff(starts, append=len(side))
     return tuple((starts[(lengths >= _RUN) & (side[starts] != 0)] + _RUN - 1).tolist())
 

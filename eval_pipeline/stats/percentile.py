@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import binom
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
-from eval_pipeline.records import Interval
-from eval_pipeline.stats.arrays import ArrayLike, reals
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import ArrayLike, exact_level, reals
 
 _ROUNDING = 1e-12  # a binomial tail this near the one allowed is the one allowed
 
@@ -28,7 +28,7 @@ class Percentile:
     coverage: float
 
 
-def percentile(values: ArrayLike, *, share: float, level: float) -> Percentile:
+def percentile(values: ArrayLike, *, share: float, level: Number) -> Percentile:
     """The type-7 percentile, NumPy's default, between order statistics that bound the true one.
 
     Of n values, X ~ Binomial(n, share) lie below the true percentile, so it lies between ranks l and u with the chance
@@ -50,20 +50,21 @@ def percentile(values: ArrayLike, *, share: float, level: float) -> Percentile:
     found = reals(values, "values")
     if found.ndim != 1:
         raise InputRefused(f"values: found {found.ndim} dimensions, expected 1")
-    for name, number in (("share", share), ("level", level)):
-        if not 0 < number < 1:
-            raise InputRefused(f"{name}: found {number}, expected a number between 0 and 1")
+    if not 0 < share < 1:
+        raise InputRefused(f"share: found {share}, expected a number between 0 and 1")
+    coverage = exact_level(level)
     if not (n := len(found)):
         raise TooFewObservations("found no values, expected 1 or more for a percentile")
     ordered = np.sort(found)
-    low, high = _bounding_rank(n, share, level), n + 1 - _bounding_rank(n, 1 - share, level)
+    tail = float((1 - coverage) / 2)
+    low, high = _bounding_rank(n, share, tail), n + 1 - _bounding_rank(n, 1 - share, tail)
     low_rank, high_rank = (low if low >= 1 else None), (high if high <= n else None)
     return Percentile(
         estimate=float(np.quantile(ordered, share)),
         interval=Interval(
             float(ordered[low_rank - 1]) if low_rank else None,
             float(ordered[high_rank - 1]) if high_rank else None,
-            level,
+            float(coverage),
         ),
         low_rank=low_rank,
         high_rank=high_rank,
@@ -71,7 +72,7 @@ def percentile(values: ArrayLike, *, share: float, level: float) -> Percentile:
     )
 
 
-def _bounding_rank(n: int, share: float, level: float) -> int:
-    """The highest l with P(X < l) within one tail, which is the least x with P(X <= x) beyond it; 0 without one."""
+def _bounding_rank(n: int, share: float, tail: float) -> int:
+    """The highest l with P(X < l) within the tail, which is the least x with P(X <= x) beyond it; 0 without one."""
     # scipy.stats.quantile_test chooses the same ranks, but tells neither them nor their coverage.
-    return int(binom.ppf((1 - level) / 2 * (1 + _ROUNDING), n, share))
+    return int(binom.ppf(tail * (1 + _ROUNDING), n, share))

@@ -7,15 +7,15 @@ from scipy.optimize import brentq
 from scipy.special import betaln
 
 from eval_pipeline.errors import InputRefused
-from eval_pipeline.records import Interval
-from eval_pipeline.stats.arrays import ArrayLike, Reals, counts, reals
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import ArrayLike, Reals, counts, exact_level, reals
 
 _LOG_LEAST = -700.0  # a mean below exp of this is 0
 _LOG_MOST = -1e-16  # and exp of this is 1, where the beta function of its complement is still finite
 _CONCENTRATIONS = (1e-3, 1e9)  # any is valid; above, rounding would drown the evidence
 
 
-def mean_sequence(total: float, n: int, *, level: float, tightest_at: float) -> Interval:
+def mean_sequence(total: float, n: int, *, level: Number, tightest_at: float) -> Interval:
     """Interval for the mean of values in [0, 1] after n of them; the truth is in all of these, for every n, at `level`.
 
     The beta-binomial mixture for shares. It holds for any values in [0, 1], because t^x (1 - t)^(1 - x) is convex in x:
@@ -40,10 +40,10 @@ def mean_sequence(total: float, n: int, *, level: float, tightest_at: float) -> 
     concentration = float(np.clip(rho - 1, *_CONCENTRATIONS))
     low = _low_end(yes, size - yes, concentration, threshold)
     high = 1 - _low_end(size - yes, yes, concentration, threshold)
-    return Interval(low, high, level)
+    return Interval(low, high, float(level))
 
 
-def normal_mixture_rho(*, tightest_at: float, level: float) -> float:
+def normal_mixture_rho(*, tightest_at: float, level: Number) -> float:
     """The rho for which the normal-mixture boundary is tightest near a given variance, in the unit of that variance.
 
     It is the closed form v / (2 log(1/a) + log(1 + 2 log(1/a))), a = 1 - level, which approximates the optimum.
@@ -61,7 +61,7 @@ def normal_mixture_rho(*, tightest_at: float, level: float) -> float:
     return tightest_at / (twice + log1p(twice))
 
 
-def normal_mixture_boundary(variances: ArrayLike, *, rho: float, level: float) -> Reals:
+def normal_mixture_boundary(variances: ArrayLike, *, rho: float, level: Number) -> Reals:
     """How far a sum of centred observations strays from 0, on either side, at no look with more chance than 1 - level.
 
     The boundary is sqrt((v + rho) log((v + rho) / (rho a^2))), a = 1 - level.
@@ -110,8 +110,7 @@ def _log_evidence(log_mean: float, yes: float, no: float, concentration: float) 
     return float(betaln(a + yes, b + no) - betaln(a, b) - yes * log_mean - no * log(rest))
 
 
-def _log_threshold(level: float) -> float:
+def _log_threshold(level: Number) -> float:
     """log(1 / (1 - level)), what the evidence against the truth exceeds with at most the chance 1 - level."""
-    if not 0 < level < 1:
-        raise InputRefused(f"level: found {level}, expected a number between 0 and 1")
-    return -log1p(-level)
+    coverage = exact_level(level)
+    return log1p(coverage / (1 - coverage))  # exact at either end, where 1 - level is not

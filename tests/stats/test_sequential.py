@@ -1,5 +1,6 @@
 """Confidence sequences hold at all looks together, at the price of some width, and at any share or sample size."""
 
+from fractions import Fraction
 from math import log, sqrt
 
 import numpy as np
@@ -211,7 +212,7 @@ def test_a_random_walk_stays_within_the_normal_boundary_as_often_as_was_asked(le
     assert missed > STREAMS * (1 - level) / 3
 
 
-@pytest.mark.parametrize("level", [1e-3, 1e-6, 1e-9, 1e-14, 1 - 1e-14])
+@pytest.mark.parametrize("level", [1e-3, 1e-6, 1e-9, 1e-20, 1 - 1e-14, 1 - Fraction(1, 10**20)])
 def test_a_level_next_to_0_or_1_leaves_the_observed_mean_within_its_interval(level):
     for total, n in [(2, 2), (2, 3), (3, 6), (20, 50), (50, 50), (500_000, 1_000_000), (999_998, 1_000_000)]:
         found = mean_sequence(total, n, level=level, tightest_at=50)
