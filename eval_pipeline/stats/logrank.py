@@ -44,7 +44,14 @@ def log_rank(times: ArrayLike, events: ArrayLike, arm: ArrayLike) -> LogRank:
     Source: Mantel (1966), Cancer Chemotherapy Reports 50(3), 163-170; Peto & Peto (1972), JRSS A 135(2), 185-206.
 
     """
-    table = risk_table(times, events, arm)
+    return log_rank_of(risk_table(times, events, arm))
+
+
+def log_rank_of(table: RiskTable) -> LogRank:
+    """The test of the two arms of a table.
+
+    Raises: TooFewObservations, NoVariation: as in `log_rank`.
+    """
     return _test(table, _mantel_variance(table))
 
 

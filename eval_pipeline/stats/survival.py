@@ -1,4 +1,4 @@
-"""How long until an event when some leave before theirs: the curve of those without it, and the hazard per attempt."""
+"""How long until an event, when some leave before theirs: the Kaplan-Meier curve of those without it."""
 
 from dataclasses import dataclass
 from math import isfinite, prod
@@ -8,9 +8,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
-from eval_pipeline.records import Interval
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, flags, reals, require_equal_lengths, whole_numbers
-from eval_pipeline.stats.binomial import exact_interval
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import (
+    ArrayLike,
+    Counts,
+    Reals,
+    exact_level,
+    flags,
+    labels,
+    reals,
+    require_equal_lengths,
+    whole_numbers,
+)
 
 Transform = Literal["plain", "log", "log-log"]
 
@@ -48,8 +57,9 @@ def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None
         TooFewObservations: n = 0.
 
     """
-    until, happened = reals(times, "times"), flags(events, "events")
-    side = None if arm is None else flags(arm, "arm")
+    until = labels(times, "times")
+    until = whole_numbers(until, "times") if until.dtype.kind in "iu" else reals(until, "times")
+    happened, side = flags(events, "events"), None if arm is None else flags(arm, "arm")
     for name, array in (("times", until), ("events", happened), ("arm", side)):
         if array is not None and array.ndim != 1:
             raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
@@ -59,22 +69,21 @@ def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None
     if until.min() <= 0:
         raise InputRefused(f"times: found {until.min():g}, expected times above 0")
     distinct, rows = _rows(until)
-    cells = happened * len(distinct)
+    cells = happened.copy() if side is None else side * 2 + happened
+    cells *= len(distinct)
     cells += rows
-    if side is not None:
-        cells += side * (2 * len(distinct))
     arms = 1 if side is None else 2
     table = np.bincount(cells, minlength=arms * 2 * len(distinct)).reshape(arms, 2, -1)
     at_risk = table.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
     return RiskTable(distinct, at_risk, table[:, 1], rows)
 
 
-def _rows(times: Reals) -> tuple[Reals, Counts]:
+def _rows(times: Reals | Counts) -> tuple[Reals, Counts]:
     """Ascending times, and which of them is each subject's; small whole numbers are their own rows, without a sort."""
-    if times.max() <= times.size and ((whole := times.astype(np.int64)) == times).all():
+    if times.max() <= times.size and ((whole := times.astype(np.int64, copy=False)) is times or (whole == times).all()):
         return np.arange(whole.max() + 1, dtype=np.float64), whole
     distinct, rows = np.unique(times, return_inverse=True)
-    return distinct, rows.astype(np.int64, copy=False)
+    return distinct.astype(np.float64), rows.astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,7 @@ class Curve:
         return Survival(float(self.survival[row]), float(self.std_error[row]), interval)
 
 
-def kaplan_meier(times: ArrayLike, events: ArrayLike, *, level: float, transform: Transform) -> Curve:
+def kaplan_meier(times: ArrayLike, events: ArrayLike, *, level: Number, transform: Transform) -> Curve:
     """The curve S(t) of those without the event, with Greenwood's errors, pointwise intervals and the median.
 
     The median is the first time with S <= 1/2, decided in whole numbers. Where the curve is level at exactly 1/2, R
@@ -158,14 +167,27 @@ def kaplan_meier(times: ArrayLike, events: ArrayLike, *, level: float, transform
         Crowley (1982), Biometrics 38(1), 29-41; Klein & Moeschberger (2003), Survival Analysis, 2nd ed., 104-122.
 
     """
-    _require_level(level)
-    table = risk_table(times, events)
-    kept = table.events[0] > 0
-    when, at_risk, failed = table.times[kept], table.at_risk[0, kept], table.events[0, kept]
+    (curve,) = curves(risk_table(times, events), level=level, transform=transform)
+    return curve
+
+
+def curves(table: RiskTable, *, level: Number, transform: Transform) -> tuple[Curve, ...]:
+    """The curve of each arm of a table, in their order, as `kaplan_meier` gives that of one group.
+
+    Raises: InputRefused: level outside (0, 1); TooFewObservations: an arm without subjects.
+    """
+    return tuple(_curve(table, arm, float(exact_level(level)), transform) for arm in range(len(table.at_risk)))
+
+
+def _curve(table: RiskTable, arm: int, coverage: float, transform: Transform) -> Curve:
+    if not table.at_risk[arm, 0]:
+        raise TooFewObservations(f"found no subject in arm {arm}; a curve needs at least one")
+    kept = table.events[arm] > 0
+    when, at_risk, failed = table.times[kept], table.at_risk[arm, kept], table.events[arm, kept]
     survival = np.cumprod((at_risk - failed) / at_risk)
     n, d, above_0 = (array[failed < at_risk] for array in (at_risk, failed, survival))
     log_error = np.sqrt(np.cumsum(d / n / (n - d)))  # Greenwood: that of S is S times that of log S
-    low, high = _limits(above_0, log_error, z=-float(ndtri((1 - level) / 2)), transform=transform)
+    low, high = _limits(above_0, log_error, z=-float(ndtri((1 - coverage) / 2)), transform=transform)
     row = _median_row(survival, at_risk, failed)
     return Curve(
         times=when,
@@ -175,13 +197,13 @@ def kaplan_meier(times: ArrayLike, events: ArrayLike, *, level: float, transform
         std_error=above_0 * log_error,
         low=low,
         high=high,
-        level=level,
-        followed_until=float(table.times[-1]),
-        median=float(when[row]) if row < len(when) else None,
+        level=coverage,
+        followed_until=float(table.times[np.flatnonzero(table.at_risk[arm])[-1]]),
+        median=_time_of(row, when),
         median_interval=Interval(
             _time_of(int(np.cumprod(low > 0.5).sum()), when[: len(low)]),
             _time_of(len(high) - int(np.cumprod(high[::-1] < 0.5).sum()), when[: len(high)]),
-            level,
+            coverage,
         ),
     )
 
@@ -209,46 +231,3 @@ def _median_row(survival: Reals, at_risk: Counts, failed: Counts) -> int:
 
 def _time_of(row: int, times: Reals) -> float | None:
     return float(times[row]) if row < len(times) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Hazard:
-    """At one attempt: how many made it, how many had the event at it, their share, and its interval."""
-
-    attempt: int
-    at_risk: int
-    events: int
-    share: float
-    interval: Interval
-
-
-def hazards(attempts: ArrayLike, events: ArrayLike, *, level: float) -> tuple[Hazard, ...]:
-    """The hazard of each attempt from 1 to the last that was made: of those who came to it, the share with the event.
-
-    The hazard of attempt k + 1 is 1 - S(k + 1) / S(k) of the Kaplan-Meier curve. Each interval is exact and stands for
-    itself; it takes subjects as independent. Where they fail together, give `bootstrap.ratio_contrast` the events and
-    the subjects at risk of each cluster.
-
-    Args:
-        attempts: shape (n,), whole numbers from 1 on; at which attempt each subject had the event, or its last without.
-        events: shape (n,), 1 for the event and 0 for a subject who stopped without it.
-        level: coverage of each interval, in (0, 1).
-
-    Raises:
-        InputRefused: attempts below 1 or not whole, events other than 0 or 1, unequal lengths, level outside (0, 1).
-        TooFewObservations: n = 0.
-    Source: Cox (1972), JRSS B 34(2), 187-220, section 7 (discrete time); Clopper & Pearson (1934), Biometrika 26(4).
-
-    """
-    _require_level(level)
-    table = risk_table(whole_numbers(attempts, "attempts", at_least=1), events)
-    every = np.arange(1, int(table.times[-1]) + 1)
-    rows = np.searchsorted(table.times, every)
-    failed = np.where(table.times[rows] == every, table.events[0, rows], 0)
-    counted = zip(every.tolist(), table.at_risk[0, rows].tolist(), failed.tolist(), strict=True)
-    return tuple(Hazard(k, n, d, d / n, exact_interval(d, n, level=level)) for k, n, d in counted)
-
-
-def _require_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputRefused(f"level: found {level}, expected a coverage between 0 and 1")

@@ -290,9 +290,21 @@ def test_events_that_compare_nothing_are_refused(times, events):
             test()
 
 
-def test_clusters_that_hold_the_same_in_both_arms_are_refused():
+@pytest.mark.parametrize("treated", [[0, 1], [0, 0, 1]])
+def test_clusters_that_hold_the_same_in_both_arms_are_refused(treated):
+    """What each adds is 0, up to rounding where a third of those at risk are treated."""
+    run = np.repeat(np.arange(1, 51), len(treated))
     with pytest.raises(NoVariation, match="in every cluster the events are those expected"):
-        clustered_log_rank([1, 1, 2, 2, 3, 3], [1] * 6, [0, 1] * 3, [1, 1, 2, 2, 3, 3])
+        clustered_log_rank(run, np.ones(run.size), np.tile(treated, 50), run)
+
+
+def test_one_pair_of_many_that_differs_is_tested_though_the_others_add_nothing():
+    """Of 31 pairs with an event each at one time, the first lacks one: it adds 1 - 1/2, and (1/2)^2 is the variance."""
+    pair, arm = np.repeat(np.arange(1, 32), 2), np.tile([1, 0], 31)
+    events = np.where(np.arange(62) == 1, 0, 1)
+    found = clustered_log_rank(pair, events, arm, pair)
+    assert (found.variance, found.chi2) == (pytest.approx(1 / 4), pytest.approx(1))
+    assert log_rank(pair, events, arm).variance > 10
 
 
 def test_one_cluster_in_an_arm_is_refused():

@@ -1,4 +1,4 @@
-"""The curve, its errors and its median are those of the textbooks, hold at ties and at 0, and cover what they say."""
+"""The curve, its errors and its median are those of the textbooks, also at ties and at 0, and cover what they say."""
 
 from fractions import Fraction
 from math import exp, log, sqrt
@@ -14,7 +14,7 @@ from statsmodels.duration.survfunc import SurvfuncRight
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.survival import Survival, _median_row, hazards, kaplan_meier, risk_table
+from eval_pipeline.stats.survival import Survival, _median_row, kaplan_meier, risk_table
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SUBJECTS = st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=40)
@@ -251,6 +251,12 @@ def test_every_kind_of_array_gives_the_same_curve(kind):
     assert found.survival.tolist() == expected.survival.tolist()
 
 
+def test_whole_times_may_be_of_any_size():
+    found = curve([1, 3, 1e12, 1e13], [1, 1, 1, 0])
+    assert found.times.tolist() == [1, 3, 1e12]
+    assert found.at_risk.tolist() == [4, 3, 2]
+
+
 def studies_that_hold_the_truth(subjects, hazard, lost, transform):
     """Of S(2) = (1 - hazard)^2, where each attempt ends in the event with one chance and in leaving with another."""
     rng = np.random.default_rng(11)
@@ -321,8 +327,11 @@ def test_an_arm_that_is_no_list_is_refused():
 def test_a_level_that_is_no_coverage_is_refused(level):
     with pytest.raises(InputRefused, match="level: found"):
         curve([1], [1], level=level)
-    with pytest.raises(InputRefused, match="level: found"):
-        hazards([1], [1], level=level)
+
+
+def test_a_level_may_be_a_fraction():
+    found = curve([1, 2, 3], [1, 1, 0], level=Fraction(9, 10))
+    assert found.at(1) == curve([1, 2, 3], [1, 1, 0], level=0.9).at(1)
 
 
 def test_an_unknown_transform_is_refused():
@@ -333,8 +342,6 @@ def test_an_unknown_transform_is_refused():
 def test_no_subjects_are_refused():
     with pytest.raises(TooFewObservations, match="no subject"):
         curve([], [])
-    with pytest.raises(TooFewObservations, match="no subject"):
-        hazards([], [], level=0.95)
 
 
 def test_beyond_the_last_subject_the_curve_is_unknown():
@@ -348,59 +355,3 @@ def test_beyond_the_last_subject_the_curve_is_unknown():
 def test_the_curve_is_not_looked_up_at_what_is_no_time(time):
     with pytest.raises(InputRefused, match="time: found"):
         curve([1, 2], [1, 1]).at(time)
-
-
-def test_hazards_by_hand():
-    """Of 10, 6 pass at the first attempt; of 4 none at the second, and one gives up; of 3, 2 at the third."""
-    found = hazards([1] * 6 + [2, 3, 3, 3], [1] * 6 + [0, 1, 1, 0], level=0.95)
-    assert [(h.attempt, h.at_risk, h.events) for h in found] == [(1, 10, 6), (2, 4, 0), (3, 3, 2)]
-    assert [h.share for h in found] == [6 / 10, 0, 2 / 3]
-    # Clopper & Pearson without a success among 4: 1 - .025^(1/4).
-    assert found[1].interval == Interval(0.0, pytest.approx(1 - 0.025**0.25, abs=1e-12), 0.95)
-
-
-def test_an_attempt_at_which_no_one_stops_has_a_hazard_of_0():
-    found = hazards([1, 4, 4], [1, 1, 0], level=0.95)
-    assert [(h.attempt, h.at_risk, h.events, h.share) for h in found] == [
-        (1, 3, 1, 1 / 3), (2, 2, 0, 0.0), (3, 2, 0, 0.0), (4, 2, 1, 1 / 2)
-    ]  # fmt: skip
-
-
-def test_the_intervals_of_hazards_are_those_of_scipy():
-    for hazard in hazards(
-        np.repeat([1, 2, 3, 3], [60, 20, 5, 15]), np.repeat([1, 1, 1, 0], [60, 20, 5, 15]), level=0.9
-    ):
-        other = binomtest(hazard.events, hazard.at_risk).proportion_ci(0.9, method="exact")
-        assert hazard.interval == Interval(pytest.approx(other.low), pytest.approx(other.high), 0.9)
-
-
-@LAW
-@given(SUBJECTS)
-def test_a_hazard_is_the_share_by_which_the_curve_falls(subjects):
-    times, events = zip(*subjects, strict=True)
-    found, before = curve(times, events), 1.0
-    for hazard in hazards(times, events, level=0.95):
-        after = found.at(hazard.attempt).share
-        assert hazard.share == pytest.approx(1 - after / before, abs=1e-12)
-        before = after
-        if after == 0:
-            assert hazard.attempt == max(times)
-
-
-@pytest.mark.parametrize("true_hazard", [0.03, 0.5, 0.97])
-def test_the_intervals_of_hazards_hold_the_true_one_at_least_as_often_as_they_say(true_hazard):
-    rng = np.random.default_rng(13)
-    hits = tries = 0
-    for _ in range(400):
-        until = rng.geometric(true_hazard, 30)
-        found = hazards(np.minimum(until, 3), until <= 3, level=0.9)
-        hits += sum(h.interval.low <= true_hazard <= h.interval.high for h in found[:2])
-        tries += len(found[:2])
-    assert binomtest(hits, tries, 0.9, alternative="less").pvalue > 0.01
-    assert hits < tries
-
-
-@pytest.mark.parametrize("attempts", [[0, 1], [1.5, 2], [1, -1]])
-def test_what_is_no_attempt_is_refused(attempts):
-    with pytest.raises(InputRefused, match="attempts: found"):
-        hazards(attempts, [1, 1], level=0.95)
