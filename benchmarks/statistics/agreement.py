@@ -7,8 +7,8 @@ of all resamples alone costs; equal units are drawn together, which escapes it.
 import krippendorff
 import numpy as np
 import numpy.typing as npt
-from measure import cpu_s, once_cpu_s
 
+from benchmarks.statistics.measure import cpu_s, once_cpu_s
 from eval_pipeline.stats.agreement import agreement_interval
 from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.ratings import Scale

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 from arch.bootstrap import IIDBootstrap
-from measure import added_mb, cpu_s, once_cpu_s
 from scipy.stats import bootstrap
 
+from benchmarks.statistics.measure import added_mb, cpu_s, once_cpu_s
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
 
 RESAMPLES = 1000

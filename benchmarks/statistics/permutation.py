@@ -4,9 +4,9 @@ Ours is exact, by the hypergeometric law. The limit is what drawing the random n
 """
 
 import numpy as np
-from measure import cpu_s
 from scipy.stats import permutation_test
 
+from benchmarks.statistics.measure import cpu_s
 from eval_pipeline.stats.permutation import two_sample_permutation
 
 ITEMS, RESAMPLES = 1_000, 10_000

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from lifelines import KaplanMeierFitter
 from lifelines.statistics import logrank_test
-from measure import cpu_s
 
+from benchmarks.statistics.measure import cpu_s
 from eval_pipeline.stats.logrank import log_rank_of
 from eval_pipeline.stats.survival import curves, risk_table
 

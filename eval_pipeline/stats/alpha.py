@@ -101,7 +101,8 @@ def _ordinal_disagreement(categories: int) -> Callable[[Reals], Disagreement]:
         ranks = np.cumsum(given, axis=1) - given / 2
         apart = (ranks[:, :, np.newaxis] - ranks[:, np.newaxis, :]) ** 2
         total = given.sum(axis=1)
-        expected = total * (given * ranks**2).sum(axis=1) - (given * ranks).sum(axis=1) ** 2
+        # Their mean is half of all; about it, ratings of one category leave exactly nothing.
+        expected = total * (given * (ranks - total[:, np.newaxis] / 2) ** 2).sum(axis=1)
         return Disagreement((total - 1) * (pairs * apart.reshape(pairs.shape)).sum(axis=1), expected)
 
     return of

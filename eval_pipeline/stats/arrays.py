@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.errors import InputRefused
-from eval_pipeline.records import Number
+from eval_pipeline.errors import InputRefused, TooFewObservations
 
 Counts = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-ArrayLike = npt.ArrayLike | Iterable[Any]
+ArrayLike = npt.ArrayLike | Iterable[Any] | Fraction
+Row = TypeVar("Row", bound=npt.NDArray[Any])
 
 _WHOLE_IN_FLOAT64 = 2.0**53  # beyond it a float64 no longer tells whole numbers apart
 
@@ -80,10 +80,8 @@ def groups(values: ArrayLike, name: str) -> Counts:
     Raises: InputRefused: a value is missing, or values of different kinds cannot be told apart by order.
 
     """
-    array = labels(values, name)
-    if array.ndim != 1:
-        raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
-    if is_missing(array).any():
+    array = in_a_row(labels(values, name), name)
+    if is_missing(array).any() or (isinstance(values, np.ma.MaskedArray) and values.mask.any()):
         raise InputRefused(f"{name}: found a missing value, expected a group for each element")
     try:
         return np.unique(array, return_inverse=True)[1].astype(np.int64)
@@ -114,14 +112,25 @@ def is_missing(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(array.shape, dtype=bool)
 
 
-def exact_level(level: Number) -> Fraction:
-    """A coverage in (0, 1) as a fraction; a float is taken for the decimal that it prints as, .95 for 19/20.
+def sample(values: ArrayLike, name: str) -> Reals:
+    """A row of finite numbers, one or more.
 
-    Raises: InputRefused: it lies outside (0, 1).
+    Raises: TooFewObservations: there is none; InputRefused: as in `reals`, or other than one dimension.
     """
-    if not 0 < level < 1:
-        raise InputRefused(f"level: found {level}, expected a coverage in (0, 1)")
-    return Fraction(level) if isinstance(level, Fraction) else Fraction(repr(float(level)))
+    array = in_a_row(reals(values, name), name)
+    if not array.size:
+        raise TooFewObservations(f"{name}: found no value, expected at least 1")
+    return array
+
+
+def in_a_row(array: Row, name: str) -> Row:
+    """The array, which has one dimension.
+
+    Raises: InputRefused: it has another number of them.
+    """
+    if array.ndim != 1:
+        raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
+    return array
 
 
 def require_equal_lengths(**arrays: npt.NDArray[Any]) -> None:

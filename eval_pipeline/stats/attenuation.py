@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from eval_pipeline.errors import InputRefused, NotIdentifiable, TooFewObservations
-from eval_pipeline.records import Interval
-from eval_pipeline.stats.arrays import ArrayLike, flags, require_equal_lengths
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.arrays import ArrayLike, flags, in_a_row, require_equal_lengths
+from eval_pipeline.stats.scalars import real_number, two_sided_z
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def label_noise(disagreement: float) -> float:
     Raises: InputRefused: a share outside [0, 1].
     Source: Lam & Stork (2003), Evaluating classifiers by means of test data with noisy labels, IJCAI-03, 513-518.
     """
-    _require(disagreement, "disagreement", high=1)
+    real_number(disagreement, "disagreement", low=0, high=1)
     return (1 - sqrt(max(1 - 2 * disagreement, 0.0))) / 2
 
 
@@ -58,7 +59,7 @@ def majority_error(eta: float, *, raters: int) -> float:
     Source: Lam & Suen (1997), IEEE Transactions on Systems, Man, and Cybernetics A 27(5), 553-568.
 
     """
-    _require(eta, "eta", high=0.5)
+    real_number(eta, "eta", low=0, high=0.5)
     if raters < 1:
         raise InputRefused(f"raters: found {raters}, expected 1 or more")
     tie = binom.pmf(raters // 2, raters, eta) / 2 if raters % 2 == 0 else 0.0
@@ -75,7 +76,7 @@ def observed_accuracy(accuracy: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    _require(accuracy, "accuracy", high=1)
+    real_number(accuracy, "accuracy", low=0, high=1)
     return accuracy * _factor(eta) + eta
 
 
@@ -92,7 +93,7 @@ def true_accuracy(observed: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    _require(observed, "observed", high=1)
+    real_number(observed, "observed", low=0, high=1)
     return min(max((observed - eta) / _identified(eta), 0.0), 1.0)
 
 
@@ -106,7 +107,7 @@ def observed_gap(gap: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    _require(gap, "gap", low=-1, high=1)
+    real_number(gap, "gap", low=-1, high=1)
     return gap * _factor(eta)
 
 
@@ -123,7 +124,7 @@ def true_gap(observed: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    _require(observed, "observed", low=-1, high=1)
+    real_number(observed, "observed", low=-1, high=1)
     return _within(observed / _identified(eta))
 
 
@@ -154,9 +155,7 @@ def paired_gap(a: ArrayLike, b: ArrayLike) -> PairedGap:
     Source: McNemar (1947), Psychometrika 12(2), 153-157.
 
     """
-    first, second = flags(a, "a"), flags(b, "b")
-    if first.ndim != 1 or second.ndim != 1:
-        raise InputRefused(f"a, b: found {first.ndim} and {second.ndim} dimensions, expected 1")
+    first, second = in_a_row(flags(a, "a"), "a"), in_a_row(flags(b, "b"), "b")
     require_equal_lengths(a=first, b=second)
     n = len(first)
     if n < 2:
@@ -168,7 +167,7 @@ def paired_gap(a: ArrayLike, b: ArrayLike) -> PairedGap:
     return PairedGap(n, gap, disagreement, sd, float(gap) / (sd / sqrt(n)) if sd else None)
 
 
-def true_gap_interval(gap: PairedGap, *, eta: float, eta_error: float, level: float) -> Interval:
+def true_gap_interval(gap: PairedGap, *, eta: float, eta_error: float, level: Number) -> Interval:
     """Interval for the true gap of two systems: Bonett and Price's for the measured one, freed of the labels' errors.
 
     One item is added for either system alone, so that there is an interval where no two answers differed. The errors
@@ -186,15 +185,13 @@ def true_gap_interval(gap: PairedGap, *, eta: float, eta_error: float, level: fl
     Source: Bonett & Price (2012), Journal of Educational and Behavioral Statistics 37(4), 479-488.
 
     """
-    if not 0 < level < 1:
-        raise InputRefused(f"level: found {level:g}, expected a coverage in (0, 1)")
-    _require(eta_error, "eta_error", high=0.5)
+    real_number(eta_error, "eta_error", low=0, high=0.5)
     factor = _identified(eta)
     centre = float(gap.gap * gap.n / (gap.n + 2))
     variance = (float((gap.disagreement * gap.n + 2) / (gap.n + 2)) - centre**2) / (gap.n + 2)
     true = centre / factor
-    half = float(norm.ppf((1 + level) / 2)) * sqrt(variance + (2 * true * eta_error) ** 2) / factor
-    return Interval(_within(true - half), _within(true + half), level)
+    half = two_sided_z(level) * sqrt(variance + (2 * true * eta_error) ** 2) / factor
+    return Interval(_within(true - half), _within(true + half), float(level))
 
 
 def disattenuated_correlation(r: float, *, reliability_x: float, reliability_y: float) -> Disattenuated:
@@ -211,9 +208,9 @@ def disattenuated_correlation(r: float, *, reliability_x: float, reliability_y: 
     Source: Spearman (1904), American Journal of Psychology 15(1), 72-101.
 
     """
-    _require(r, "r", low=-1, high=1)
+    real_number(r, "r", low=-1, high=1)
     for name, reliability in (("reliability_x", reliability_x), ("reliability_y", reliability_y)):
-        _require(reliability, name, high=1)
+        real_number(reliability, name, low=0, high=1)
         if reliability == 0:
             raise NotIdentifiable(f"{name} is 0, so the measurement says nothing of what it measures")
     uncapped = r / sqrt(reliability_x * reliability_y)
@@ -222,7 +219,7 @@ def disattenuated_correlation(r: float, *, reliability_x: float, reliability_y: 
 
 def _factor(eta: float) -> float:
     """1 - 2 eta, by which errors in labels shrink a gap."""
-    _require(eta, "eta", high=0.5)
+    real_number(eta, "eta", low=0, high=0.5)
     return 1 - 2 * eta
 
 
@@ -235,8 +232,3 @@ def _identified(eta: float) -> float:
 
 def _within(value: float) -> float:
     return min(max(value, -1.0), 1.0)
-
-
-def _require(value: float, name: str, *, low: float = 0, high: float) -> None:
-    if not low <= value <= high:
-        raise InputRefused(f"{name}: found {value:g}, expected a number in [{low:g}, {high:g}]")

@@ -3,11 +3,11 @@
 from scipy.stats import beta, binom
 
 from eval_pipeline.errors import InputRefused
-from eval_pipeline.records import Interval
-from eval_pipeline.stats.arrays import reals, whole_numbers
+from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.scalars import open_share, real_number, whole_number
 
 
-def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
+def lower_bound(successes: int, trials: int, *, level: Number) -> Interval:
     """Exact one-sided interval [low, 1] for a share; without a trial nothing is excluded, and low is 0.
 
     Args:
@@ -19,10 +19,11 @@ def lower_bound(successes: int, trials: int, *, level: float) -> Interval:
 
     """
     successes, trials = counted(successes, trials)
-    return Interval(_low_end(successes, trials, tail=1 - open_share(level, "level")), 1.0, level)
+    coverage = open_share(level, "level")
+    return Interval(_low_end(successes, trials, tail=1 - coverage), 1.0, coverage)
 
 
-def upper_bound(successes: int, trials: int, *, level: float) -> Interval:
+def upper_bound(successes: int, trials: int, *, level: Number) -> Interval:
     """Exact one-sided interval [0, high] for a share; without a trial nothing is excluded, and high is 1.
 
     Args:
@@ -34,10 +35,11 @@ def upper_bound(successes: int, trials: int, *, level: float) -> Interval:
 
     """
     successes, trials = counted(successes, trials)
-    return Interval(0.0, _high_end(successes, trials, tail=1 - open_share(level, "level")), level)
+    coverage = open_share(level, "level")
+    return Interval(0.0, _high_end(successes, trials, tail=1 - coverage), coverage)
 
 
-def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
+def exact_interval(successes: int, trials: int, *, level: Number) -> Interval:
     """Exact two-sided interval for a share, equal in the tails; without a trial it is [0, 1].
 
     Args:
@@ -49,19 +51,18 @@ def exact_interval(successes: int, trials: int, *, level: float) -> Interval:
 
     """
     successes, trials = counted(successes, trials)
-    tail = (1 - open_share(level, "level")) / 2
-    return Interval(_low_end(successes, trials, tail=tail), _high_end(successes, trials, tail=tail), level)
+    coverage = open_share(level, "level")
+    tail = (1 - coverage) / 2
+    return Interval(_low_end(successes, trials, tail=tail), _high_end(successes, trials, tail=tail), coverage)
 
 
-def shortfall_p_value(successes: int, trials: int, share: float) -> float:
+def shortfall_p_value(successes: int, trials: int, share: Number) -> float:
     """P(X <= successes) for X ~ Binomial(trials, share): how surprising so few successes would be at that share.
 
     Raises: InputRefused: successes outside 0..trials, or a share outside [0, 1].
     """
     successes, trials = counted(successes, trials)
-    if not 0 <= share <= 1:
-        raise InputRefused(f"share must lie in [0, 1], found {share}")
-    return float(binom.cdf(successes, trials, share))
+    return float(binom.cdf(successes, trials, real_number(share, "share", low=0, high=1)))
 
 
 def counted(successes: int, trials: int) -> tuple[int, int]:
@@ -73,28 +74,6 @@ def counted(successes: int, trials: int) -> tuple[int, int]:
     if not 0 <= successes <= trials:
         raise InputRefused(f"successes must lie in 0..{trials}, found {successes}")
     return successes, trials
-
-
-def whole_number(value: int, name: str) -> int:
-    """One whole number as a Python integer.
-
-    Raises: InputRefused: it is missing, has a fraction, or is not one number.
-    """
-    number = whole_numbers(value, name)
-    if number.shape:
-        raise InputRefused(f"{name}: found an array, expected one number")
-    return int(number)
-
-
-def open_share(value: float, name: str) -> float:
-    """A share that is neither 0 nor 1, such as a level, an alpha or a power.
-
-    Raises: InputRefused: it does not lie in (0, 1), or is not one number.
-    """
-    share = reals(value, name)
-    if share.shape or not 0 < share < 1:
-        raise InputRefused(f"{name} must lie in (0, 1), found {value}")
-    return float(share)
 
 
 def _low_end(successes: int, trials: int, *, tail: float) -> float:

@@ -11,14 +11,13 @@ from scipy.stats import norm
 
 from eval_pipeline.errors import NoVariation
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import Reals, exact_level
+from eval_pipeline.stats.arrays import Reals
+from eval_pipeline.stats.scalars import exact_level
 
 N = TypeVar("N", float, Fraction)
 Ranks = Literal["symmetric", "floor"]
 Tails = Literal["two", "lower", "upper"]
 Method = Literal["percentile", "bca"]
-
-_TOO_CLOSE = 1e-9  # floats that near may be one fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Statistic(Generic[N]):
 
     `draws` put the resamples in order; `exactly` gives the value of one of them by its number, so that a comparison
     with a threshold never turns on rounding. `without_one` is asked for by BCa alone; `constant` says whether draws
-    that are as good as equal are equal.
+    that are as good as equal are equal. Draws that are `close` may be one value, apart by rounding alone.
     """
 
     estimate: N
@@ -55,6 +54,7 @@ class Statistic(Generic[N]):
     exactly: Callable[[int], N]
     without_one: Callable[[], Reals]
     constant: Callable[[], bool]
+    close: float = 1e-9
 
 
 def percentile_rank(valid: int, share: Fraction, ranks: Ranks) -> int:
@@ -111,7 +111,7 @@ def bootstrap(
         interval=Interval(low, high, float(level)),
         resamples=resamples,
         valid=len(draws),
-        degenerate=bool(draws[-1] - draws[0] < _TOO_CLOSE) and statistic.constant(),
+        degenerate=bool(draws[-1] - draws[0] <= statistic.close) and statistic.constant(),
         draws=draws,
         method=method,
         ranks=ranks,
@@ -122,10 +122,10 @@ def bootstrap(
 def _moved(statistic: Statistic[N]) -> Callable[[Fraction], Fraction]:
     """Where BCa reads a percentile: Phi(z0 + (z0 + z) / (1 - a (z0 + z))), for its bias z0 and acceleration a."""
     away = statistic.draws - float(statistic.estimate)
-    below = np.mean(away < -_TOO_CLOSE) + np.mean(np.abs(away) <= _TOO_CLOSE) / 2
+    below = np.mean(away < -statistic.close) + np.mean(np.abs(away) <= statistic.close) / 2
     influence = (left := statistic.without_one()).mean() - left
     spread = float((influence**2).sum())
-    if not 0 < below < 1 or spread < _TOO_CLOSE**2:
+    if not 0 < below < 1 or spread <= statistic.close**2:
         raise NoVariation(
             "the resamples or the clusters hardly vary, so that bias and skewness cannot be read from them; ask for the"
             " percentile interval"

@@ -7,6 +7,8 @@ from eval_pipeline.stats.arrays import ArrayLike, groups, reals, require_equal_l
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, Tails, bootstrap
 from eval_pipeline.stats.resampling import drawn_rows, seed_of
 
+_ROUNDING = 1e-12  # of the largest score: means that near are one mean
+
 
 def cluster_mean(
     scores: ArrayLike,
@@ -41,6 +43,7 @@ def cluster_mean(
         exactly=lambda number: float(draws[number]),
         without_one=lambda: (sums.sum() - sums) / (sizes.sum() - sizes),
         constant=lambda: True,
+        close=_ROUNDING * float(np.abs(values).max()),
     )
     return bootstrap(
         statistic,

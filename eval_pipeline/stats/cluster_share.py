@@ -11,8 +11,9 @@ from scipy.stats import beta, t
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, exact_level
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts
 from eval_pipeline.stats.bootstrap import Tails
+from eval_pipeline.stats.scalars import exact_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def share_interval(successes: ArrayLike, trials: ArrayLike, *, level: Number, ta
 
     Raises:
         RatioUndefined: no trials at all. TooFewClusters: fewer than two clusters have trials.
-        InputRefused: more successes than trials in a cluster, or what are no counts.
+        InputRefused: more successes than trials in a cluster, what are no counts, or a level of 1/2 or less for one
+            bound.
     Source: Korn & Graubard (1998), Survey Methodology 24(2), 193-201, with their correction for degrees of freedom.
 
     """
@@ -94,8 +96,10 @@ def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float
     The ratio of the squared quantiles pays for what so few clusters leave uncertain of that variance. A share of 0 or 1
     shows no variance, and then each trial counts.
 
-    Raises: RatioUndefined, TooFewClusters: as in `share_interval`.
+    Raises: RatioUndefined, TooFewClusters: as in `share_interval`; InputRefused: a tail of 1/2 or more.
     """
+    if tail >= 0.5:
+        raise InputRefused(f"level: found {1 - tail:g} for one bound, expected more than 0.5")
     total, clusters = int(trials.sum()), int((trials > 0).sum())
     if not total:
         raise RatioUndefined("a share has no trials in any cluster; there is nothing to estimate")
@@ -117,7 +121,7 @@ def tail_of(level: Number, tails: Tails) -> float:
 
 def interval_of(low: float, high: float, level: Number, tails: Tails) -> Interval:
     """The interval of two ends, open where only the other was asked for."""
-    return Interval(None if tails == "upper" else low, None if tails == "lower" else high, float(exact_level(level)))
+    return Interval(None if tails == "upper" else low, None if tails == "lower" else high, float(level))
 
 
 def _bounded(successes: Counts, trials: Counts, *, tail: float) -> BoundedShare:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewObservations
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, in_a_row, reals, require_equal_lengths
 
 Rule = Literal["outside_3sigma", "run_of_8"]
 
@@ -176,21 +176,12 @@ def p_chart(hits: ArrayLike, totals: ArrayLike, *, centre: Fraction) -> PChart:
 
 
 def _series(values: ArrayLike, name: str) -> Reals:
-    series = reals(values, name)
-    _require_one_dimension(series, name)
-    return series
+    return in_a_row(reals(values, name), name)
 
 
 def _subgroups(hits: ArrayLike, totals: ArrayLike) -> tuple[Counts, Counts]:
-    hit, total = counts(hits, "hits"), counts(totals, "totals")
-    _require_one_dimension(hit, "hits")
-    _require_one_dimension(total, "totals")
+    hit, total = in_a_row(counts(hits, "hits"), "hits"), in_a_row(counts(totals, "totals"), "totals")
     require_equal_lengths(hits=hit, totals=total)
     if (over := np.flatnonzero(hit > total)).size:
         raise InputRefused(f"subgroup {over[0]}: found {hit[over[0]]} hits in {total[over[0]]} trials")
     return hit, total
-
-
-def _require_one_dimension(array: npt.NDArray[Any], name: str) -> None:
-    if array.ndim != 1:
-        raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")

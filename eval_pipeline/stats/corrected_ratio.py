@@ -104,8 +104,8 @@ def corrected_of(counts: Counts) -> Fraction:
 def _strata(table: JudgedClusters) -> Iterator[npt.NDArray[np.bool_]]:
     """Which clusters are drawn among themselves."""
     of_population, checked = table.judged.sum(axis=1) > 0, table.checked.sum(axis=1) > 0
-    if not of_population.all():
-        yield ~of_population
+    if (of_gold := ~of_population & checked).any():
+        yield of_gold
     parts = of_population & checked, of_population & ~checked
     yield from parts if min(part.sum() for part in parts) >= 2 else (of_population,)
 

@@ -34,7 +34,7 @@ def corrected_share(table: JudgedClusters, *, errors: Errors, group: int, level:
     Raises:
         RatioUndefined: nothing was judged. TooFewObservations: no known positive, or no known negative.
         JudgeTooPoor: sensitivity + specificity <= 1.
-        InputRefused: level outside (0, 1).
+        InputRefused: level outside (0, 1), or of 1/2 or less for one bound.
     Source: Lang & Reiczigel (2014), Preventive Veterinary Medicine 113(1), 13-22; Korn & Graubard (1998), Survey
         Methodology 24(2), 193-201 (effective numbers).
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest
 
 from eval_pipeline.errors import InputRefused, JudgeTooPoor, TooFewObservations
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import exact_level
+from eval_pipeline.stats.scalars import two_sided_z
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ def known_errors_interval(
         raise InputRefused(f"positives: found {positives}, expected 0..{trials}")
     if not trials:
         raise TooFewObservations("nothing was judged, so that there is no share to correct")
-    coverage = float(exact_level(level))
+    coverage = float(level)
     if method == "wald":
         share = int(positives) / int(trials)
-        reach = float(norm.ppf((1 + coverage) / 2)) * (share * (1 - share) / int(trials)) ** 0.5
+        reach = two_sided_z(coverage) * (share * (1 - share) / int(trials)) ** 0.5
         ends = max(share - reach, 0.0), min(share + reach, 1.0)
     else:
         exact: Literal["exact", "wilson"] = "exact" if method == "clopper-pearson" else "wilson"
@@ -131,7 +131,7 @@ def lang_reiczigel(
     for what, size in (("judged items", trials), ("known positives", positives), ("known negatives", negatives)):
         if not size > 0:
             raise TooFewObservations(f"there are no {what}, so that the judge's errors cannot be measured")
-    z = float(norm.ppf((1 + float(exact_level(level))) / 2))
+    z = two_sided_z(level)
     n, m1, m0 = trials + z**2, positives + 2, negatives + 2
     p = (trials * float(observed) + z**2 / 2) / n
     se, sp = (positives * float(sensitivity) + 1) / m1, (negatives * float(specificity) + 1) / m0
@@ -144,7 +144,7 @@ def lang_reiczigel(
     variance = p * (1 - p) / n + share**2 * of_positives + (1 - share) ** 2 * of_negatives
     reach = z * float(np.sqrt(variance)) / beyond_chance
     low, high = (min(max(end, 0.0), 1.0) for end in (centre - reach, centre + reach))
-    return Interval(low, high, float(exact_level(level)))
+    return Interval(low, high, float(level))
 
 
 def _require_share(name: str, share: Number) -> None:

@@ -1,6 +1,6 @@
 """Whether scores move from batch to batch, when the scores of one cluster err together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eval_pipeline.errors import InputRefused, TooFewClusters, TooFewObservations
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, groups, reals, require_equal_lengths
-from eval_pipeline.stats.permutation import seed_of
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, groups, in_a_row, reals, require_equal_lengths
+from eval_pipeline.stats.resampling import seed_of
 
 Exchange = Literal["clusters", "replicates"]
 
@@ -24,16 +24,16 @@ class Drift:
     """The range of the batches' mean scores, and the chance of so wide a one if batches made no difference.
 
     `means` stand in the order of the batches' names; `slope` is the least-squares rise of these means from one batch to
-    the next. `p` is (as wide + 1) / (resamples + 1). `seed` is the entropy of the generator's seed.
+    the next. `p_value` is (as wide + 1) / (resamples + 1). `seed` is what the generator was seeded with.
     """
 
     range: float
     means: tuple[float, ...]
     slope: float
-    p: float
+    p_value: float
     clusters: int
     resamples: int
-    seed: int | Sequence[int] | None
+    seed: int | None
 
 
 def drift(
@@ -71,9 +71,8 @@ def drift(
         Applications in Genetics and Molecular Biology 9(1), article 39 (the 1 that is added).
 
     """
-    values, batch, cluster = reals(scores, "scores"), groups(batches, "batches"), groups(clusters, "clusters")
-    if values.ndim != 1:
-        raise InputRefused(f"scores: found {values.ndim} dimensions, expected 1")
+    values = in_a_row(reals(scores, "scores"), "scores")
+    batch, cluster = groups(batches, "batches"), groups(clusters, "clusters")
     require_equal_lengths(scores=values, batches=batch, clusters=cluster)
     if resamples < 1:
         raise InputRefused(f"resamples: found {resamples}, expected 1 or more")
@@ -96,7 +95,7 @@ def drift(
         range=float(np.ptp(means)),
         means=tuple((means + centre).tolist()),
         slope=float(steps @ means / (steps @ steps)),
-        p=(as_wide + 1) / (resamples + 1),
+        p_value=(as_wide + 1) / (resamples + 1),
         clusters=int(cluster.max()) + 1,
         resamples=resamples,
         seed=seed_of(rng),

@@ -7,11 +7,12 @@ from math import atanh, sqrt, tanh
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm, spearmanr, t
+from scipy.stats import spearmanr, t
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths, sample
+from eval_pipeline.stats.scalars import open_share, two_sided_z
 
 Degenerate = Literal["constant part", "constant remainder"]
 
@@ -47,7 +48,7 @@ class PartCorrelation:
     degenerate: Degenerate | None
 
 
-def cliffs_delta(x: ArrayLike, y: ArrayLike, *, level: float) -> CliffsDelta:
+def cliffs_delta(x: ArrayLike, y: ArrayLike, *, level: Number) -> CliffsDelta:
     """Cliff's delta of two independent samples, with Cliff's asymmetric interval.
 
     The variance is Cliff's consistent one, held at (1 - delta^2)/(nm - 1) or above, and the quantile is Student's with
@@ -68,8 +69,8 @@ def cliffs_delta(x: ArrayLike, y: ArrayLike, *, level: float) -> CliffsDelta:
         Wilson (1927), JASA 22(158), 209-212.
 
     """
-    _require_level(level)
-    above, below = _sample(x, "x"), _sample(y, "y")
+    coverage = open_share(level, "level")
+    above, below = sample(x, "x"), sample(y, "y")
     wins_of_x, losses_of_x = _dominance(above, below)
     losses_of_y, wins_of_y = _dominance(below, above)
     wins, losses = int(wins_of_x.sum()), int(losses_of_x.sum())
@@ -78,15 +79,15 @@ def cliffs_delta(x: ArrayLike, y: ArrayLike, *, level: float) -> CliffsDelta:
     if min(n, m) < 2:
         return CliffsDelta(delta, wins, losses, None)
     if abs(delta) == 1:
-        return CliffsDelta(delta, wins, losses, _separated(int(delta), min(n, m), level))
+        return CliffsDelta(delta, wins, losses, _separated(int(delta), min(n, m), coverage))
     d = float(delta)
     by_x = float(np.var((wins_of_x - losses_of_x) / m, ddof=1)) / n
     by_y = float(np.var((wins_of_y - losses_of_y) / n, ddof=1)) / m
     cells = (wins + losses - n * m * d**2) / ((n - 1) * (m - 1))
     consistent = by_x * (m - 1) / m + by_y * (n - 1) / n + cells / (n * m)
     freedom = (by_x + by_y) ** 2 / (by_x**2 / (n - 1) + by_y**2 / (m - 1)) if by_x + by_y else min(n, m) - 1
-    spread = float(t.ppf((1 + level) / 2, freedom)) ** 2 * max(consistent, (1 - d**2) / (n * m - 1))
-    return CliffsDelta(delta, wins, losses, _asymmetric(d, spread, level))
+    spread = float(t.ppf((1 + coverage) / 2, freedom)) ** 2 * max(consistent, (1 - d**2) / (n * m - 1))
+    return CliffsDelta(delta, wins, losses, _asymmetric(d, spread, coverage))
 
 
 def magnitude(effect: Number, *, thresholds: Mapping[str, Number], otherwise: str) -> str:
@@ -108,7 +109,7 @@ def magnitude(effect: Number, *, thresholds: Mapping[str, Number], otherwise: st
     return max(reached, key=exact.__getitem__, default=otherwise)
 
 
-def spearman(x: ArrayLike, y: ArrayLike, *, level: float) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike, *, level: Number) -> Correlation:
     """Spearman's rank correlation, with Bonett and Wright's interval on Fisher's scale.
 
     Args:
@@ -123,8 +124,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float) -> Correlation:
     Source: Bonett & Wright (2000), Psychometrika 65(1), 23-28 (variance (1 + r^2/2) / (n - 3)).
 
     """
-    _require_level(level)
-    left, right = _sample(x, "x"), _sample(y, "y")
+    z = two_sided_z(level)
+    left, right = sample(x, "x"), sample(y, "y")
     require_equal_lengths(x=left, y=right)
     n = len(left)
     if n < 2:
@@ -135,8 +136,8 @@ def spearman(x: ArrayLike, y: ArrayLike, *, level: float) -> Correlation:
     r = float(spearmanr(left, right).statistic)
     if n <= 3 or abs(r) > 1 - 1e-12:
         return Correlation(r, n, None)
-    half = float(norm.ppf((1 + level) / 2)) * sqrt((1 + r**2 / 2) / (n - 3))
-    return Correlation(r, n, Interval(tanh(atanh(r) - half), tanh(atanh(r) + half), level))
+    half = z * sqrt((1 + r**2 / 2) / (n - 3))
+    return Correlation(r, n, Interval(tanh(atanh(r) - half), tanh(atanh(r) + half), float(level)))
 
 
 def leave_one_out_correlations(scores: ArrayLike) -> tuple[PartCorrelation, ...]:
@@ -188,21 +189,6 @@ def _asymmetric(d: float, spread: float, level: float) -> Interval:
 
 def _separated(sign: int, successes: int, level: float) -> Interval:
     """From Wilson's bound p = n / (n + z^2) for n successes of n, as a delta of 2p - 1, to the end of the scale."""
-    z = float(norm.ppf((1 + level) / 2))
+    z = two_sided_z(level)
     bound = (successes - z**2) / (successes + z**2)
     return Interval(bound, 1.0, level) if sign > 0 else Interval(-1.0, -bound, level)
-
-
-def _sample(values: ArrayLike, name: str) -> Reals:
-    """A row of finite numbers, at least one."""
-    array = reals(values, name)
-    if array.ndim != 1:
-        raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
-    if not array.size:
-        raise TooFewObservations(f"{name}: found no value, expected at least 1")
-    return array
-
-
-def _require_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise InputRefused(f"level: found {level:g}, expected a coverage in (0, 1)")

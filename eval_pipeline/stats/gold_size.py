@@ -6,8 +6,8 @@ import numpy as np
 from scipy.stats import binom, nbinom
 
 from eval_pipeline.errors import InputRefused, NoEffect
-from eval_pipeline.stats.binomial import open_share, whole_number
-from eval_pipeline.stats.arrays import reals
+from eval_pipeline.stats.arrays import Counts
+from eval_pipeline.stats.scalars import open_share, real_number, whole_number
 
 _AT_ONCE = 1024  # numbers of errors that are tried together
 
@@ -62,7 +62,7 @@ def chance_to_show(units: int, *, rate: float, bound: float, level: float) -> fl
 
     """
     allowed = errors_allowed(units, bound=bound, level=level)
-    rate = float(reals(rate, "rate", low=0, high=1))
+    rate = real_number(rate, "rate", low=0, high=1)
     return 0.0 if allowed is None else float(binom.cdf(allowed, whole_number(units, "units"), rate))
 
 
@@ -84,19 +84,19 @@ def size_for_power(rate: float, *, bound: float, level: float, power: float) -> 
     Source: Chernick & Liu (2002), The American Statistician 56(2), 149-155 (power that is not monotone in n).
 
     """
-    rate = float(reals(rate, "rate", low=0, high=1))
+    rate = real_number(rate, "rate", low=0, high=1)
     bound, level, power = open_share(bound, "bound"), open_share(level, "level"), open_share(power, "power")
     if rate >= bound:
         raise NoEffect(f"a rate of {rate:g} is not below the bound of {bound:g}; no gold set can show that it is")
     for first in count(0, _AT_ONCE):
         errors = np.arange(first, first + _AT_ONCE)
         sizes = _sizes(errors, bound, level)
-        enough = binom.cdf(errors, sizes, rate) >= power
-        if enough.any():
-            return int(sizes[enough.argmax()])
+        enough = sizes[binom.cdf(errors, sizes, rate) >= power]
+        if enough.size:
+            return int(enough[0])
     raise AssertionError("unreachable: power tends to 1 as units are added")
 
 
-def _sizes(errors: np.ndarray, bound: float, level: float) -> np.ndarray:
+def _sizes(errors: Counts, bound: float, level: float) -> Counts:
     """For each number of errors, the level-quantile of the trials up to and with one error more."""
     return (errors + 1 + nbinom.ppf(level, errors + 1, bound)).astype(np.int64)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, exact_level, whole_numbers
+from eval_pipeline.stats.arrays import ArrayLike, whole_numbers
 from eval_pipeline.stats.binomial import exact_interval
+from eval_pipeline.stats.scalars import open_share
 from eval_pipeline.stats.survival import risk_table
 
 
@@ -39,7 +40,7 @@ def hazards(attempts: ArrayLike, events: ArrayLike, *, level: Number) -> tuple[H
     Source: Cox (1972), JRSS B 34(2), 187-220, section 7 (discrete time); Clopper & Pearson (1934), Biometrika 26(4).
 
     """
-    coverage = float(exact_level(level))
+    coverage = open_share(level, "level")
     table = risk_table(whole_numbers(attempts, "attempts", at_least=1), events)
     every = np.arange(1, int(table.times[-1]) + 1)
     rows = np.searchsorted(table.times, every)

@@ -48,7 +48,8 @@ class JudgedClusters:
         if (self.supported > self.judged).any():
             raise InputRefused("judged clusters: found more supported than judged, expected at most as many")
         of_population = self.judged > 0
-        if (self.checked > self.judged)[of_population].any() or (said_so > self.supported)[of_population].any():
+        beyond = (said_so > self.supported) | (self.checked - said_so > self.judged - self.supported)
+        if beyond[of_population].any():
             raise InputRefused("judged clusters: found more checked items than judged ones, expected at most as many")
 
     @property
@@ -80,7 +81,7 @@ def tabulated(says: ArrayLike, truth: ArrayLike, clusters: ArrayLike, group: Arr
         truth: shape (n,), 1 or 0 as a person called it, or `NOT_CHECKED`.
         clusters: shape (n,), what the item belongs to, by any name.
         group: shape (n,), its group, 0..g-1.
-    Raises: InputRefused: unequal lengths, or other values than these.
+    Raises: InputRefused: unequal lengths, or other values than these. TooFewObservations: nothing was judged.
 
     """
     said, known = flags(says, "says"), whole_numbers(truth, "truth", at_least=NOT_CHECKED)

@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import norm
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.agreement import Agreement, Disagreement, agreement
-from eval_pipeline.stats.arrays import ArrayLike, Reals, exact_level
-from eval_pipeline.stats.ratings import MISSING, Ratings, category_counts, coded, patterns
+from eval_pipeline.stats.arrays import ArrayLike, Reals
+from eval_pipeline.stats.ratings import MISSING, Ratings, Scale, category_counts, coded, patterns
+from eval_pipeline.stats.scalars import two_sided_z
 
 Weights = Literal["none", "linear", "quadratic"]
 
@@ -26,8 +26,8 @@ class CohenKappa:
 
     def interval(self, level: Number) -> Interval:
         """The normal interval, for independent units; `agreement_interval` takes clusters."""
-        reach = float(norm.ppf((1 + float(exact_level(level))) / 2)) * self.std_error
-        return Interval(self.agreement.estimate - reach, self.agreement.estimate + reach, float(exact_level(level)))
+        reach = two_sided_z(level) * self.std_error
+        return Interval(self.agreement.estimate - reach, self.agreement.estimate + reach, float(level))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,8 @@ def cohen_kappa(ratings: ArrayLike, *, weights: Weights, categories: Sequence[Ha
         ratings: shape (units, 2); a unit that one of them did not rate has no part in it.
         weights: what a disagreement d_ij of categories i and j counts: "none" 1, "linear" |i - j|, "quadratic"
             (i - j)^2, by their places.
-        categories: the order of the categories; None takes those that occur, in their own order.
+        categories: the order of the categories; None takes those that occur, in their own order, which texts have not
+            where disagreements are weighted.
 
     Raises:
         TooFewObservations: no unit was rated by both.
@@ -137,7 +138,7 @@ def cohen_kappa(ratings: ArrayLike, *, weights: Weights, categories: Sequence[Ha
         Everitt (1969), Psychological Bulletin 72(5), 323-327.
 
     """
-    table = _of_two(ratings, categories)
+    table = _of_two(ratings, categories, scale="nominal" if weights == "none" else "ordinal")
     q = len(table.values)
     first, second = table.codes.T
     both = (first != MISSING) & (second != MISSING)
@@ -170,7 +171,7 @@ def paradox(ratings: ArrayLike, *, categories: Sequence[Hashable] | None = None)
     Raises: InputRefused: more than two categories; else as in `cohen_kappa`.
     Source: Byrt, Bishop & Carlin (1993), Journal of Clinical Epidemiology 46(5), 423-429.
     """
-    table = _of_two(ratings, categories)
+    table = _of_two(ratings, categories, scale="nominal")
     if len(table.values) > 2:
         raise InputRefused(f"ratings: found {len(table.values)} categories, expected 2")
     both = table.codes[(table.codes != MISSING).all(axis=1)]
@@ -195,8 +196,8 @@ def is_paradox(*, raw: float, kappa: float, ac1: float, raw_from: float, kappa_b
     return raw >= raw_from and kappa < kappa_below and ac1 - kappa > gap_above
 
 
-def _of_two(ratings: ArrayLike, categories: Sequence[Hashable] | None) -> Ratings:
-    table = coded(ratings, scale="nominal", categories=categories)
+def _of_two(ratings: ArrayLike, categories: Sequence[Hashable] | None, *, scale: Scale) -> Ratings:
+    table = coded(ratings, scale=scale, categories=categories)
     if table.codes.shape[1] != 2:
         raise InputRefused(f"ratings: found {table.codes.shape[1]} raters, expected 2")
     return table

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import Literal
 
 import numpy as np
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, flags, groups, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, flags, groups, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, bootstrap
 from eval_pipeline.stats.resampling import drawn_rows, resampled_sums, seed_of
 
@@ -26,7 +27,10 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class ShiftTest:
-    """A studentised test of a mean; `valid` of `resamples` varied, so that they have a standard error."""
+    """A studentised test of a mean; `valid` of `resamples` varied, so that they have a standard error.
+
+    The t-statistic of the others is infinite, with the sign of their mean, and counts as such.
+    """
 
     statistic: float
     p_value: float
@@ -110,28 +114,45 @@ def shift_test(
     Raises:
         TooFewObservations: fewer than two values.
         NoVariation: all values are the same, or all are in each resample.
-        InputRefused: a value that is no finite number.
+        InputRefused: a value or a null that is no finite number, or values in a table.
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 16.4.
 
     """
     sample = reals(values, "values")
+    if sample.ndim != 1:
+        raise InputRefused(f"values: found {sample.ndim} dimensions, expected 1")
+    if not isfinite(null):
+        raise InputRefused(f"null: found {null}, expected a finite number")
     if len(sample) < 2:
         raise TooFewObservations(f"a test of a mean needs at least 2 values and was given {len(sample)}")
     if sample.min() == sample.max():
         raise NoVariation("all values are the same, so that the mean has no standard error")
-    root = np.sqrt(len(sample))
-    observed = float((sample.mean() - null) / sample.std(ddof=1) * root)
+    observed = float((sample.mean() - null) / sample.std(ddof=1) * np.sqrt(len(sample)))
     moved = sample - sample.mean()
-    draws = [moved.take(rows) for rows in drawn_rows(len(sample), resamples=resamples, rng=rng)]
-    varied = np.concatenate([lot[lot.min(axis=1) < lot.max(axis=1)] for lot in draws])
-    statistics = varied.mean(axis=1) / varied.std(axis=1, ddof=1) * root
+    lots = (moved.take(rows) for rows in drawn_rows(len(sample), resamples=resamples, rng=rng))
+    statistics = np.concatenate([_t_statistics(lot) for lot in lots])
+    valid = int(np.isfinite(statistics).sum())
+    if not valid:
+        raise NoVariation("in each resample all values are the same, so that none has a standard error")
     beyond = {
         "greater": statistics >= observed,
         "less": statistics <= observed,
         "two-sided": np.abs(statistics) >= abs(observed),
     }[alternative]
-    p_value = (int(beyond.sum()) + 1) / (len(varied) + 1)
-    return ShiftTest(observed, p_value, alternative, resamples, len(varied), seed_of(rng))
+    p_value = (int(beyond.sum()) + 1) / (resamples + 1)
+    return ShiftTest(observed, p_value, alternative, resamples, valid, seed_of(rng))
+
+
+def _t_statistics(samples: Reals) -> Reals:
+    """The t-statistic of each row's mean against 0; infinite where a row has no standard error, NaN if its mean is 0.
+
+    Leaving such rows out would call any two values that differ a significant mean.
+    """
+    means, varied = samples.mean(axis=1), samples.min(axis=1) < samples.max(axis=1)
+    errors = samples.std(axis=1, ddof=1) / np.sqrt(samples.shape[1])
+    statistics: Reals = np.where(means == 0, np.nan, np.copysign(np.inf, means))
+    np.divide(means, errors, out=statistics, where=varied)
+    return statistics
 
 
 def _difference(sums: Counts) -> Fraction:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from eval_pipeline.errors import InputRefused, TooFewObservations
+from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, exact_level, reals
+from eval_pipeline.stats.arrays import ArrayLike, sample
+from eval_pipeline.stats.scalars import exact_level
 
 _ROUNDING = 1e-12  # a binomial tail this near the one allowed is the one allowed
 
@@ -47,15 +48,11 @@ def percentile(values: ArrayLike, *, share: float, level: Number) -> Percentile:
         Statistician 50(4), 361-365 (type 7).
 
     """
-    found = reals(values, "values")
-    if found.ndim != 1:
-        raise InputRefused(f"values: found {found.ndim} dimensions, expected 1")
+    found = sample(values, "values")
     if not 0 < share < 1:
         raise InputRefused(f"share: found {share}, expected a number between 0 and 1")
     coverage = exact_level(level)
-    if not (n := len(found)):
-        raise TooFewObservations("found no values, expected 1 or more for a percentile")
-    ordered = np.sort(found)
+    ordered, n = np.sort(found), len(found)
     tail = float((1 - coverage) / 2)
     low, high = _bounding_rank(n, share, tail), n + 1 - _bounding_rank(n, 1 - share, tail)
     low_rank, high_rank = (low if low >= 1 else None), (high if high <= n else None)

@@ -1,9 +1,9 @@
 """Permutation tests of a difference of means: exact where few sums are possible, by random permutations elsewhere."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import ceil, floor, lcm, prod
 from sys import float_info
 from typing import Literal
 
@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from eval_pipeline.errors import InputRefused, TooFewObservations
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths
+from eval_pipeline.errors import InputRefused
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, require_equal_lengths, sample
+from eval_pipeline.stats.resampling import seed_of
 
 Alternative = Literal["greater", "less", "absolute", "doubled"]
 Method = Literal["exact", "monte-carlo"]
 
 _FINEST_GRID = 10_000  # the largest denominator of a value, such as 4 decimals or the mean of three ratings
 _UNITS = 2**40  # the largest value in whole units: coarse enough that sums of four million fit 64 bits
-_PARTIAL_SUMS = 2**21  # what an exact law may form on its way; it then takes some 0.2 s
+_PARTIAL_SUMS = 2**20  # what an exact law may form on its way; it then takes some 0.1 s
 _DRAWN_AT_ONCE = 2**20  # bounds the memory of a block of permutations to some 10 MB
 
 
@@ -27,16 +28,16 @@ _DRAWN_AT_ONCE = 2**20  # bounds the memory of a block of permutations to some 1
 class PermutationTest:
     """A difference of means, and the chance of one as extreme if labels were exchanged at random.
 
-    `method` says whether `p` is that chance itself or an estimate of it, which is never 0. `resamples` and `seed`, the
-    entropy of the generator's seed, are None where nothing was drawn.
+    `method` says whether `p_value` is that chance itself or an estimate of it, which is never 0. `resamples` and
+    `seed`, what the generator was seeded with, are None where nothing was drawn.
     """
 
     difference: float
-    p: float
+    p_value: float
     alternative: Alternative
     method: Method
     resamples: int | None
-    seed: int | Sequence[int] | None
+    seed: int | None
 
 
 def two_sample_permutation(
@@ -44,7 +45,7 @@ def two_sample_permutation(
 ) -> PermutationTest:
     """Permutation test of mean(x) - mean(y) for independent samples whose members are exchangeable if all is equal.
 
-    The law of the sum of x is exact where it takes at most 2^21 partial sums, which holds for two values
+    The law of the sum of x is exact where it takes at most 2^20 partial sums, which holds for two values
     (the hypergeometric law), a few whole values, and small samples of anything; else `resamples` are drawn. Sums tie
     exactly where the values share a denominator; elsewhere within n + m parts of 2^40 of the largest deviation.
 
@@ -64,7 +65,7 @@ def two_sample_permutation(
         Statistical Applications in Genetics and Molecular Biology 9(1), article 39 (the 1 that is added).
 
     """
-    first, second = _sample(x, "x"), _sample(y, "y")
+    first, second = sample(x, "x"), sample(y, "y")
     pool = np.concatenate([first, second])
     values = np.unique(pool)
     whole = (pool == values[-1]).astype(np.int64) if len(values) <= 2 else _on_grid(pool)
@@ -103,7 +104,7 @@ def paired_permutation(
     Source: Fisher (1935), The Design of Experiments, section 21; Phipson & Smyth (2010), as above.
 
     """
-    first, second = _sample(a, "a"), _sample(b, "b")
+    first, second = sample(a, "a"), sample(b, "b")
     require_equal_lengths(a=first, b=second)
     grid = _on_grid(np.concatenate([first, second]))
     slack = 0 if grid is not None else len(first)
@@ -116,12 +117,6 @@ def paired_permutation(
     centre = Fraction(int(np.abs(signed).sum()), 2)
     null = _Null(levels, repeats, None, draw, int(signed[signed > 0].sum()), centre, slack)
     return _test(float((first - second).mean()), null, alternative=alternative, resamples=resamples, rng=rng)
-
-
-def seed_of(rng: np.random.Generator) -> int | Sequence[int] | None:
-    """The entropy that a generator was seeded with, or None for one that keeps no record of it."""
-    sequence = rng.bit_generator.seed_seq
-    return sequence.entropy if isinstance(sequence, np.random.SeedSequence) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +187,7 @@ def _exact_law(null: _Null) -> tuple[Counts, Reals] | None:
     """
     taken, left = null.taken, int(null.repeats.sum())
     base, share = (1, 0.5) if taken is None else (left + 1, taken / left)
-    if int(np.abs(null.levels) @ null.repeats) * base >= 2**62:
+    if _most_states(null) > _PARTIAL_SUMS or int(np.abs(null.levels) @ null.repeats) * base >= 2**62:
         return None
     states, formed = np.zeros(1, dtype=np.int64), 0
     chances: Reals = np.ones(1)
@@ -217,6 +212,16 @@ def _exact_law(null: _Null) -> tuple[Counts, Reals] | None:
     return sums + wanted * null.levels[order[-1]], chances * binom.pmf(wanted, left, share)
 
 
+def _most_states(null: _Null) -> int:
+    """More than there can be different states of a sum and how many were taken: by their ways, and by their range."""
+    ways: int = prod((null.repeats + 1).tolist())
+    if null.taken is None:
+        return min(ways, int(null.levels @ null.repeats) + 1)
+    fewer = min(null.taken, int(null.repeats.sum()) - null.taken)
+    span = fewer * int(null.levels[-1] - null.levels[0]) + 1
+    return min(ways // (int(null.repeats.max()) + 1), (fewer + 1) * span)
+
+
 def _on_grid(values: Reals) -> Counts | None:
     """The values times their least common denominator, or None where they have none that is small.
 
@@ -232,13 +237,3 @@ def _on_grid(values: Reals) -> Counts | None:
 def _rounded(values: Reals) -> Counts:
     """The values in whole units of 2^-40 of the largest."""
     return np.rint(values * (_UNITS / (np.abs(values).max() or 1.0))).astype(np.int64)
-
-
-def _sample(values: ArrayLike, name: str) -> Reals:
-    """A row of finite numbers, at least one."""
-    array = reals(values, name)
-    if array.ndim != 1:
-        raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
-    if not array.size:
-        raise TooFewObservations(f"{name}: found no value, expected at least 1")
-    return array

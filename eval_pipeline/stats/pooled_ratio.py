@@ -48,14 +48,13 @@ def ratio_contrast(
         RatioUndefined: a column of non-zero weight has no trials at all, or, for "bca", none without some cluster.
         ThinResamples: fewer than `valid_at_least` draws are valid.
         NoVariation: "bca" where all draws lie on one side of the estimate, or no cluster makes a difference.
-        InputRefused: counts that are none, or arguments out of range.
+        InputRefused: counts that are none, weights of another length or all 0, or arguments out of range.
     Source: Field & Welsh (2007), Bootstrapping clustered data, JRSS B 69(3), 369-390; Efron & Tibshirani (1993),
         An Introduction to the Bootstrap, sections 13.3 (percentile) and 14.3 (BCa).
 
     """
-    used = [j for j, weight in enumerate(weights) if weight]
-    exact = [Fraction(weights[j]) for j in used]
-    columns = _columns(hits, totals, used)
+    exact = [Fraction(weight) for weight in weights if weight]
+    columns = _columns(hits, totals, weights)
     whole, sums = _valid_sums(columns, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
 
     def value(row: Counts) -> Fraction:
@@ -63,7 +62,7 @@ def ratio_contrast(
 
     def values(table: Counts) -> Reals:
         # Column by column: a matrix product may fuse or reorder its sums, and then the bytes depend on the machine.
-        ratios = table[:, : len(used)] / table[:, len(used) :]
+        ratios = table[:, : len(exact)] / table[:, len(exact) :]
         return sum((float(weight) * ratios[:, j] for j, weight in enumerate(exact)), np.zeros(len(table)))
 
     return bootstrap(
@@ -95,8 +94,8 @@ def ratio_range(
     Args: as in `ratio_contrast`.
     Raises: TooFewClusters, RatioUndefined (for any column), ThinResamples, InputRefused: as in `ratio_contrast`.
     """
-    width = np.asarray(hits).shape[-1]
-    columns = _columns(hits, totals, range(width))
+    columns = _columns(hits, totals, None)
+    width = len(columns) // 2
     whole, sums = _valid_sums(columns, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
 
     def value(row: Counts) -> Fraction:
@@ -117,12 +116,18 @@ def ratio_range(
     )
 
 
-def _columns(hits: ArrayLike, totals: ArrayLike, used: Sequence[int]) -> list[Counts]:
-    """The columns of both tables that are used, hits first."""
+def _columns(hits: ArrayLike, totals: ArrayLike, weights: Sequence[Fraction | int] | None) -> list[Counts]:
+    """The columns of both tables whose weight is not 0, hits first."""
     tables = counts(hits, "hits"), counts(totals, "totals")
     if tables[0].ndim != 2 or tables[0].shape != tables[1].shape:
         shapes = " and ".join(str(table.shape) for table in tables)
         raise InputRefused(f"hits and totals: found shapes {shapes}, expected one shape (clusters, columns)")
+    width = tables[0].shape[1]
+    used = range(width) if weights is None else [j for j, weight in enumerate(weights) if weight]
+    if weights is not None and len(weights) != width:
+        raise InputRefused(f"weights: found {len(weights)}, expected one for each of {width} columns")
+    if not used:
+        raise InputRefused("weights: found none that is not 0, expected at least one")
     return [table[:, j] for table in tables for j in used]
 
 

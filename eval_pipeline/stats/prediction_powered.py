@@ -6,14 +6,15 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, exact_level, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Tails
 from eval_pipeline.stats.cluster_share import interval_of, tail_of
 from eval_pipeline.stats.judged_clusters import JudgedClusters
+from eval_pipeline.stats.scalars import two_sided_z
 
 Trust = float | Literal["tuned"]
 
@@ -61,8 +62,8 @@ def prediction_powered_mean(
         weight = _fixed(trust)
     estimate = float(labels.mean() + weight * (alone.mean() - known.mean()))
     variance = (labels - weight * known).var() / len(labels) + weight**2 * alone.var() / len(alone)
-    reach = float(norm.ppf((1 + float(exact_level(level))) / 2) * np.sqrt(variance))
-    return PredictionPowered(estimate, Interval(estimate - reach, estimate + reach, float(exact_level(level))), weight)
+    reach = two_sided_z(level) * float(np.sqrt(variance))
+    return PredictionPowered(estimate, Interval(estimate - reach, estimate + reach, float(level)), weight)
 
 
 def difference_estimate(
@@ -82,7 +83,8 @@ def difference_estimate(
         tails: "two" for equal tails; "lower" or "upper" for that bound alone.
 
     Raises:
-        RatioUndefined: a group without checked, or without unchecked, items. TooFewClusters: checks in fewer than two.
+        RatioUndefined: a group without checked, or without unchecked, items. TooFewClusters: a group has either in
+            one cluster alone, or no two clusters have checks.
         InputRefused: clusters of a gold set, whose share is not the population's; weights of another length.
     Source: Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453, with ratios linearised over clusters as in Cochran
         (1977), Sampling Techniques, chapter 6.
@@ -127,6 +129,8 @@ def _linear(successes: Counts, trials: Counts, weights: Sequence[float], what: s
     totals = trials.sum(axis=0)
     if not all(total for total, weight in zip(totals, weights, strict=True) if weight):
         raise RatioUndefined(f"a group has no {what} items; there is nothing to estimate")
+    if min((int((trials[:, j] > 0).sum()) for j, weight in enumerate(weights) if weight), default=2) < 2:
+        raise TooFewClusters(f"a group needs {what} items in at least 2 clusters and has them in 1")
     value, influence = 0.0, np.zeros(len(trials))
     for j, weight in enumerate(weights):
         if weight:

@@ -14,6 +14,7 @@ from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, is_missing, lab
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 
 MISSING = -1
+_WHOLE_IN_FLOAT64 = 2.0**53  # from it on a float64 no longer tells whole numbers apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,8 @@ def _distinct(present: npt.NDArray[Any], scale: Scale) -> tuple[Reals, Counts]:
             raise InputRefused("ratings: found texts and numbers, expected all of one kind") from None
         return np.arange(len(found), dtype=np.float64), places
     found, places = np.unique(reals(present, "ratings"), return_inverse=True)
+    if scale in ("nominal", "ordinal") and len(found) and np.abs(found).max() >= _WHOLE_IN_FLOAT64:
+        raise InputRefused("ratings: found categories of 2^53 or more, expected less, or declared categories")
     if scale == "ratio" and len(found) and found[0] < 0:
         raise InputRefused(
             f"ratings: found {found[0]:g} on a ratio scale, expected 0 or more, since it has a true zero"

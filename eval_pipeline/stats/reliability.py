@@ -1,7 +1,7 @@
 """How reliable a score is that several raters make together, and what agreement is called."""
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def spearman_brown(reliability: float, raters: float) -> float:
     Source: Spearman (1910), British Journal of Psychology 3(3), 271-295; Brown (1910), ibid., 296-322.
 
     """
-    if not reliability <= 1 or not raters > 0:
+    if not -inf < reliability <= 1 or not 0 < raters < inf:
         raise InputRefused(f"found reliability {reliability} and {raters} raters, expected at most 1 and more than 0")
     below = 1 + (raters - 1) * reliability
     if below <= 0:

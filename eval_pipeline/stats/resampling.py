@@ -17,9 +17,10 @@ _TABLE_BITS = 20  # keys of so few bits are counted in a table; longer ones are 
 
 
 def seed_of(rng: np.random.Generator) -> int | None:
-    """The number that the generator was seeded with; None if it was seeded otherwise."""
-    entropy = getattr(getattr(rng.bit_generator, "seed_seq", None), "entropy", None)
-    return entropy if isinstance(entropy, int) else None
+    """The number that the generator was seeded with; None if it was seeded otherwise, or spawned by another."""
+    sequence = getattr(rng.bit_generator, "seed_seq", None)
+    entropy = getattr(sequence, "entropy", None)
+    return int(entropy) if isinstance(entropy, (int, np.integer)) and not getattr(sequence, "spawn_key", ()) else None
 
 
 def drawn_rows(clusters: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Counts]:
@@ -58,11 +59,13 @@ def resampled_sums(columns: Sequence[Counts], *, resamples: int, rng: np.random.
         resamples: bootstrap draws.
         rng: the only source of chance; seeded by the sealed plan.
     Returns: shape (resamples, c).
-    Raises: TooFewClusters, InputRefused: as in `drawn_rows`.
+    Raises: TooFewClusters, InputRefused: as in `drawn_rows`; InputRefused: a sum could exceed 2^63.
 
     """
     clusters = len(columns[0])
     _require(clusters, resamples, rng)
+    if (largest := max(int(column.max()) for column in columns) * clusters) >= 1 << 63:
+        raise InputRefused(f"counts: found a sum of up to {largest:g}, expected less than 2^63")
     if clusters > _GROUPED_FROM and (types := _types(columns)):
         repeats, distinct = types
         return _typed_sums(repeats, distinct, resamples=resamples, rng=rng)
@@ -119,10 +122,7 @@ def _packed(columns: Sequence[Counts], *, most: int) -> tuple[list[Counts], int]
 
     Fetching a row is what a resample costs, and a word is fetched at once.
     """
-    largest = max(int(column.max()) for column in columns) * most
-    if largest >= 1 << 63:
-        raise InputRefused(f"counts: found a sum of up to {largest:g}, expected less than 2^63")
-    bits = max(1, largest.bit_length())
+    bits = max(1, (max(int(column.max()) for column in columns) * most).bit_length())
     words = []
     together = 63 // bits
     for first in range(0, len(columns), together):

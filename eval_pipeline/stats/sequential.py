@@ -8,7 +8,8 @@ from scipy.special import betaln
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Reals, counts, exact_level, reals
+from eval_pipeline.stats.arrays import ArrayLike, Reals, counts, reals
+from eval_pipeline.stats.scalars import exact_level
 
 _LOG_LEAST = -700.0  # a mean below exp of this is 0
 _LOG_MOST = -1e-16  # and exp of this is 1, where the beta function of its complement is still finite

@@ -5,7 +5,6 @@ from math import isfinite, prod
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval, Number
@@ -13,13 +12,14 @@ from eval_pipeline.stats.arrays import (
     ArrayLike,
     Counts,
     Reals,
-    exact_level,
     flags,
+    in_a_row,
     labels,
     reals,
     require_equal_lengths,
     whole_numbers,
 )
+from eval_pipeline.stats.scalars import open_share, two_sided_z
 
 Transform = Literal["plain", "log", "log-log"]
 
@@ -61,8 +61,8 @@ def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None
     until = whole_numbers(until, "times") if until.dtype.kind in "iu" else reals(until, "times")
     happened, side = flags(events, "events"), None if arm is None else flags(arm, "arm")
     for name, array in (("times", until), ("events", happened), ("arm", side)):
-        if array is not None and array.ndim != 1:
-            raise InputRefused(f"{name}: found {array.ndim} dimensions, expected 1")
+        if array is not None:
+            in_a_row(array, name)
     require_equal_lengths(times=until, events=happened, arm=happened if side is None else side)
     if not until.size:
         raise TooFewObservations("found no subject; a curve or a test of survival needs at least one")
@@ -176,7 +176,7 @@ def curves(table: RiskTable, *, level: Number, transform: Transform) -> tuple[Cu
 
     Raises: InputRefused: level outside (0, 1); TooFewObservations: an arm without subjects.
     """
-    return tuple(_curve(table, arm, float(exact_level(level)), transform) for arm in range(len(table.at_risk)))
+    return tuple(_curve(table, arm, open_share(level, "level"), transform) for arm in range(len(table.at_risk)))
 
 
 def _curve(table: RiskTable, arm: int, coverage: float, transform: Transform) -> Curve:
@@ -187,7 +187,7 @@ def _curve(table: RiskTable, arm: int, coverage: float, transform: Transform) ->
     survival = np.cumprod((at_risk - failed) / at_risk)
     n, d, above_0 = (array[failed < at_risk] for array in (at_risk, failed, survival))
     log_error = np.sqrt(np.cumsum(d / n / (n - d)))  # Greenwood: that of S is S times that of log S
-    low, high = _limits(above_0, log_error, z=-float(ndtri((1 - coverage) / 2)), transform=transform)
+    low, high = _limits(above_0, log_error, z=two_sided_z(coverage), transform=transform)
     row = _median_row(survival, at_risk, failed)
     return Curve(
         times=when,

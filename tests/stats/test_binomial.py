@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
+from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.binomial import exact_interval, lower_bound, shortfall_p_value
+from eval_pipeline.stats.binomial import exact_interval, lower_bound, shortfall_p_value, upper_bound
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 COUNTS = st.integers(1, 300).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
@@ -223,3 +224,95 @@ def test_fewer_successes_or_a_higher_bar_are_more_surprising(counts, twentieths)
 def test_a_share_at_the_bar_is_called_harmful_no_more_often_than_the_level_allows(alpha):
     rejected = [shortfall_p_value(successes, 200, 0.95) <= alpha for successes in range(201)]
     assert 0 < binom.pmf(range(201), 200, 0.95)[rejected].sum() <= alpha
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "level", "high"),
+    [
+        # None succeeds: the share at which that has a chance of 5 % is 1 - .05^(1/n).
+        pytest.param(0, 20, 0.95, 1 - 0.05 ** (1 / 20), id="0-of-20"),
+        pytest.param(0, 1, 0.95, 0.95, id="0-of-1"),
+        # One of two: 1 - p^2 = .05.
+        pytest.param(1, 2, 0.95, 0.95**0.5, id="1-of-2"),
+        # Twice the tail makes a two-sided interval at 95 %: 1 - .025^(1/200).
+        pytest.param(0, 200, 0.975, 0.0182753, id="0-of-200"),
+        pytest.param(10, 10, 0.95, 1.0, id="10-of-10"),
+        pytest.param(0, 0, 0.95, 1.0, id="0-of-0"),
+    ],
+)
+def test_the_upper_bound_by_hand(successes, trials, level, high):
+    assert upper_bound(successes, trials, level=level) == Interval(0.0, pytest.approx(high, abs=1e-7), level)
+
+
+def test_367_clean_trials_do_not_exclude_one_in_a_hundred_and_368_do():
+    assert exact_interval(0, 367, level=0.95).high > 0.01 > exact_interval(0, 368, level=0.95).high
+    assert exact_interval(0, 459, level=0.95).high == pytest.approx(0.0080046, abs=5e-8)
+    assert exact_interval(0, 460, level=0.95).high == pytest.approx(0.0079872, abs=5e-8)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 7), (3, 7), (7, 7), (1, 20), (20, 200), (950, 1000)])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+def test_the_upper_bound_is_that_of_scipys_root_search(successes, trials, level):
+    """scipy 1.17.1, binomtest(...).proportion_ci(method="exact"), which solves the tail equation by bisection."""
+    theirs = binomtest(successes, trials, alternative="less").proportion_ci(confidence_level=level, method="exact")
+    assert upper_bound(successes, trials, level=level).high == pytest.approx(theirs.high, abs=1e-9)
+
+
+@LAW
+@given(COUNTS, st.floats(0.5, 0.999))
+def test_the_upper_bound_of_successes_mirrors_the_lower_bound_of_failures(counts, level):
+    successes, trials = counts
+    mirrored = 1 - lower_bound(trials - successes, trials, level=level).low
+    assert upper_bound(successes, trials, level=level).high == pytest.approx(mirrored, abs=1e-9)
+
+
+def test_the_upper_bound_covers_in_simulated_studies_of_a_rare_event():
+    rng = np.random.default_rng(13)
+    held = sum(upper_bound(int(x), 150, level=0.9).high >= 0.02 for x in rng.binomial(150, 0.02, 500))
+    assert binomtest(held, 500, 0.9, alternative="less").pvalue > 0.01
+    assert held < 500
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.int64, float, np.float32])
+def test_counts_of_any_type_are_the_numbers_that_they_stand_for(kind):
+    """In uint8, trials - successes + 1 of 0 in 127 and 1 + 255 wrap around."""
+    assert upper_bound(kind(0), kind(127), level=0.95) == upper_bound(0, 127, level=0.95)
+    assert lower_bound(kind(127), kind(127), level=0.95) == lower_bound(127, 127, level=0.95)
+    assert exact_interval(kind(100), kind(120), level=0.95) == exact_interval(100, 120, level=0.95)
+    assert shortfall_p_value(kind(100), kind(120), 0.9) == shortfall_p_value(100, 120, 0.9)
+
+
+def test_255_of_255_in_eight_bits():
+    assert upper_bound(np.uint8(254), np.uint8(255), level=0.95) == upper_bound(254, 255, level=0.95)
+    assert exact_interval(np.uint8(255), np.uint8(255), level=0.95) == exact_interval(255, 255, level=0.95)
+
+
+@pytest.mark.parametrize("estimate", [lower_bound, upper_bound, exact_interval])
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5, float("nan"), None, [0.9, 0.95]])
+def test_a_level_outside_0_to_1_is_refused(estimate, level):
+    with pytest.raises(InputRefused, match="level"):
+        estimate(1, 2, level=level)
+
+
+@pytest.mark.parametrize("estimate", [lower_bound, upper_bound, exact_interval])
+@pytest.mark.parametrize("value", [1.5, float("nan"), None, "1", [1, 2]])
+def test_what_is_no_count_is_refused_by_name(estimate, value):
+    with pytest.raises(InputRefused, match="successes"):
+        estimate(value, 5, level=0.95)
+    with pytest.raises(InputRefused, match="trials"):
+        estimate(0, value, level=0.95)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
+def test_every_estimate_refuses_successes_outside_the_trials(successes, trials):
+    message = rf"successes must lie in 0..{trials}, found {successes}"
+    with pytest.raises(InputRefused, match=message):
+        upper_bound(successes, trials, level=0.95)
+    with pytest.raises(InputRefused, match=message):
+        shortfall_p_value(successes, trials, 0.5)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
+def test_a_share_outside_0_to_1_is_refused(share):
+    with pytest.raises(InputRefused, match="share"):
+        shortfall_p_value(1, 2, share)

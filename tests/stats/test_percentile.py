@@ -179,7 +179,7 @@ def test_the_values_are_left_in_their_order():
 
 
 def test_a_percentile_of_nothing_is_refused():
-    with pytest.raises(TooFewObservations, match="found no values"):
+    with pytest.raises(TooFewObservations, match="values: found no value"):
         percentile([], share=0.5, level=0.95)
 
 

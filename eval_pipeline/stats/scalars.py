@@ -1,0 +1,64 @@
+"""What an estimator takes as single numbers: sizes, shares and levels, each as a plain number; else a refusal."""
+
+from fractions import Fraction
+from math import inf
+
+from scipy.special import ndtri
+
+from eval_pipeline.errors import InputRefused
+from eval_pipeline.records import Number
+from eval_pipeline.stats.arrays import reals, whole_numbers
+
+
+def whole_number(value: int, name: str) -> int:
+    """One whole number as a Python integer, which does not wrap around.
+
+    Raises: InputRefused: it is missing, has a fraction, or is not one number.
+    """
+    number = whole_numbers(value, name)
+    if number.shape:
+        raise InputRefused(f"{name}: found an array, expected one number")
+    return int(number)
+
+
+def real_number(value: Number, name: str, *, low: float = -inf, high: float = inf) -> float:
+    """One finite number within [low, high] as a Python float.
+
+    Raises: InputRefused: it is missing, outside, or not one number.
+    """
+    number = reals(value, name)
+    if number.shape:
+        raise InputRefused(f"{name}: found an array, expected one number")
+    if not low <= number <= high:
+        raise InputRefused(f"{name}: found {number:g}, expected a number in [{low:g}, {high:g}]")
+    return float(number)
+
+
+def open_share(value: Number, name: str) -> float:
+    """A share that is neither 0 nor 1, such as an alpha or a power.
+
+    Raises: InputRefused: it does not lie in (0, 1), or is not one number.
+    """
+    share = real_number(value, name)
+    if not 0 < share < 1:
+        raise InputRefused(f"{name}: found {value}, expected a number in (0, 1)")
+    return share
+
+
+def exact_level(level: Number) -> Fraction:
+    """A coverage in (0, 1) as a fraction; a float is taken for the decimal that it prints as, .95 for 19/20.
+
+    Raises: InputRefused: it does not lie in (0, 1), or is not one number.
+    """
+    share = level if isinstance(level, Fraction) else Fraction(repr(real_number(level, "level")))
+    if not 0 < share < 1:
+        raise InputRefused(f"level: found {level}, expected a coverage in (0, 1)")
+    return share
+
+
+def two_sided_z(level: Number) -> float:
+    """The normal quantile that leaves (1 - level)/2 on either side.
+
+    Raises: InputRefused: level outside (0, 1).
+    """
+    return -float(ndtri((1 - open_share(level, "level")) / 2))

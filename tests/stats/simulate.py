@@ -1,0 +1,66 @@
+"""Made-up studies whose truth is known: clusters of unequal size whose items are alike, and a judge that errs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta
+
+from eval_pipeline.records import Interval
+from eval_pipeline.stats.judged_clusters import JudgedClusters
+
+Table = npt.NDArray[np.int64]
+PerGroup = float | Sequence[float]
+OF_ONE_CLUSTER = 0.6  # how often the groups of a cluster are easy or hard together
+
+
+def clustered(
+    rng: np.random.Generator, studies: int, clusters: int, rates: Sequence[float], *, alike: float = 0.2
+) -> tuple[Table, Table]:
+    """Successes and trials, each of shape (studies, clusters, groups): 1 to 8 trials a cell, `rates` in truth.
+
+    The chance of a success varies between clusters by a beta law whose intraclass correlation is `alike`.
+    """
+    trials = rng.integers(1, 9, (studies, clusters, len(rates)))
+    own, of_cluster = rng.random(trials.shape), rng.random((studies, clusters, 1))
+    place = np.where(rng.random(trials.shape) < OF_ONE_CLUSTER, of_cluster, own)
+    chances = np.empty(trials.shape)
+    for j, rate in enumerate(rates):
+        scale = (1 - alike) / alike
+        chances[..., j] = beta.ppf(place[..., j], rate * scale, (1 - rate) * scale) if 0 < rate < 1 else rate
+    return rng.binomial(trials, chances), trials
+
+
+def judged(
+    rng: np.random.Generator,
+    studies: int,
+    clusters: int,
+    rates: Sequence[float],
+    *,
+    sensitivity: PerGroup,
+    specificity: PerGroup,
+    checked: int,
+) -> list[JudgedClusters]:
+    """Studies of a judge of these error rates, of whose clusters the first `checked` were checked whole."""
+    true, trials = clustered(rng, studies, clusters, rates)
+    hits = rng.binomial(true, np.broadcast_to(sensitivity, true.shape))
+    alarms = rng.binomial(trials - true, np.broadcast_to(1 - np.asarray(specificity), true.shape))
+    seen = (np.arange(clusters) < checked)[:, None]
+    columns = (
+        hits + alarms,
+        trials,
+        *(np.where(seen, known, 0) for known in (hits, true - hits, trials - true - alarms, alarms)),
+    )
+    return [JudgedClusters(*of_study) for of_study in zip(*columns, strict=True)]
+
+
+def as_gold(study: JudgedClusters) -> JudgedClusters:
+    """A study's checked items alone, as of another population."""
+    nothing = np.zeros_like(study.judged)
+    return JudgedClusters(nothing, nothing, *study.columns[2:])
+
+
+def holds(interval: Interval, truth: float) -> bool:
+    """That the truth lies in the interval."""
+    above = interval.low is None or float(interval.low) <= truth
+    return above and (interval.high is None or truth <= float(interval.high))
