@@ -3,7 +3,7 @@
 import numpy as np
 
 from eval_pipeline.records import Number
-from eval_pipeline.stats.arrays import ArrayLike, groups, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, groups, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, Tails, bootstrap
 from eval_pipeline.stats.resampling import drawn_rows, seed_of
 
@@ -32,7 +32,7 @@ def cluster_mean(
     Source: as in `ratio_contrast`.
 
     """
-    values, cluster = reals(scores, "scores"), groups(clusters, "clusters")
+    values, cluster = in_a_row(reals(scores, "scores"), "scores"), groups(clusters, "clusters")
     require_equal_lengths(scores=values, clusters=cluster)
     sums, sizes = np.bincount(cluster, weights=values), np.bincount(cluster)
     lots = drawn_rows(len(sizes), resamples=resamples, rng=rng)

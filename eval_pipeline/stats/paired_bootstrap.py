@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
 from typing import Literal
 
 import numpy as np
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, flags, groups, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, flags, groups, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, bootstrap
 from eval_pipeline.stats.resampling import drawn_rows, resampled_sums, seed_of
+from eval_pipeline.stats.scalars import real_number
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -74,7 +74,7 @@ def paired_difference(
         Bootstrap Methods and their Application, section 4.2 (the observed one counts).
 
     """
-    right = flags(first, "first"), flags(second, "second")
+    right = in_a_row(flags(first, "first"), "first"), in_a_row(flags(second, "second"), "second")
     cluster = groups(clusters, "clusters")
     require_equal_lengths(first=right[0], second=right[1], clusters=cluster)
     if not len(cluster):
@@ -118,16 +118,12 @@ def shift_test(
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 16.4.
 
     """
-    sample = reals(values, "values")
-    if sample.ndim != 1:
-        raise InputRefused(f"values: found {sample.ndim} dimensions, expected 1")
-    if not isfinite(null):
-        raise InputRefused(f"null: found {null}, expected a finite number")
+    sample, mean = in_a_row(reals(values, "values"), "values"), real_number(null, "null")
     if len(sample) < 2:
         raise TooFewObservations(f"a test of a mean needs at least 2 values and was given {len(sample)}")
     if sample.min() == sample.max():
         raise NoVariation("all values are the same, so that the mean has no standard error")
-    observed = float((sample.mean() - null) / sample.std(ddof=1) * np.sqrt(len(sample)))
+    observed = float((sample.mean() - mean) / sample.std(ddof=1) * np.sqrt(len(sample)))
     moved = sample - sample.mean()
     lots = (moved.take(rows) for rows in drawn_rows(len(sample), resamples=resamples, rng=rng))
     statistics = np.concatenate([_t_statistics(lot) for lot in lots])

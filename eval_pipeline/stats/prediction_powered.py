@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import t
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
@@ -17,6 +18,7 @@ from eval_pipeline.stats.judged_clusters import JudgedClusters
 from eval_pipeline.stats.scalars import two_sided_z
 
 Trust = float | Literal["tuned"]
+Rows = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def difference_estimate(
 
     L is the share that is supported in truth among the checked items, K the share of them that the judge supported, A
     the share that it supported of the unchecked. The variance sums the squares of what each cluster adds to the
-    estimate to first order, whole clusters being checked or not; the quantile is Student's for the checked ones.
+    estimate to first order, whole clusters being checked or not; where the trust is tuned, a jackknife over clusters
+    tunes it anew each time. The quantile is Student's for the checked clusters. Where the labels hardly vary, near 0
+    and 1, a tuned trust is little more than noise and the interval too narrow: fix it.
 
     Args:
         table: what the judge said and what was checked, of one population; see `JudgedClusters`.
@@ -94,27 +98,51 @@ def difference_estimate(
         raise InputRefused(f"weights: found {len(weights)}, expected one for each of {table.judged.shape[1]} groups")
     if (table.checked > table.judged).any():
         raise InputRefused("table: found clusters of a gold set, expected checks of the population's own judgments")
-    labelled = table.checked.any(axis=1)
+    labelled = table.checked.sum(axis=1) > 0
     if labelled.sum() < 2:
         raise TooFewClusters(f"the labels need at least 2 checked clusters and stand in {labelled.sum()}")
     said_so = table.true_positives + table.false_positives
+    shares = (
+        _Shares(table.known_positives, table.checked),
+        _Shares(said_so, table.checked),
+        _Shares(table.supported - said_so, table.judged - table.checked),
+    )
     factors = [float(weight) for weight in weights]
-    truth = _linear(table.known_positives, table.checked, factors, "checked")
-    known = _linear(said_so, table.checked, factors, "checked")
-    alone = _linear(table.supported - said_so, table.judged - table.checked, factors, "unchecked")
-    judge = _Linear(known.value - alone.value, known.influence - alone.influence)
-    scale = np.where(labelled, _unbiased(int(labelled.sum())), _unbiased(int((~labelled).sum())))
-    if trust == "tuned":
-        spread = float((scale * judge.influence**2).sum())
-        together = float((scale * truth.influence * judge.influence).sum())
-        weight = min(max(together / spread, 0.0), 1.0) if spread > 0 else 0.0
-    else:
-        weight = _fixed(trust)
-    estimate = truth.value - weight * judge.value
-    variance = float((scale * (truth.influence - weight * judge.influence) ** 2).sum())
+    for part, what in zip(shares[1:], ("checked", "unchecked"), strict=True):
+        part.require(factors, what)
+    found = _fit(shares, labelled, factors, trust)
+    variance = found.variance if trust != "tuned" else _jackknife_variance(shares, labelled, factors)
     quantile = float(t.ppf(1 - tail_of(level, tails), int(labelled.sum()) - 1))
     reach = quantile * float(np.sqrt(variance))
-    return PredictionPowered(estimate, interval_of(estimate - reach, estimate + reach, level, tails), weight)
+    interval = interval_of(found.estimate - reach, found.estimate + reach, level, tails)
+    return PredictionPowered(found.estimate, interval, found.trust)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Shares by group: successes and trials of each cluster, shape (k, g)."""
+
+    successes: Counts
+    trials: Counts
+
+    def require(self, weights: Sequence[float], what: str) -> None:
+        """That each group of some weight has trials in two clusters or more."""
+        for clusters in [int((self.trials[:, j] > 0).sum()) for j, weight in enumerate(weights) if weight]:
+            if not clusters:
+                raise RatioUndefined(f"a group has no {what} items; there is nothing to estimate")
+            if clusters < 2:
+                raise TooFewClusters(f"a group needs {what} items in at least 2 clusters and has them in 1")
+
+    def linear(self, kept: Rows, weights: Sequence[float]) -> "_Linear":
+        """The contrast over the clusters that are kept, and what each of them adds to its error to first order."""
+        value, influence = 0.0, np.zeros(int(kept.sum()))
+        for j, weight in enumerate(weights):
+            if weight:
+                successes, trials = self.successes[kept, j], self.trials[kept, j]
+                share = float(successes.sum() / trials.sum())
+                value += weight * share
+                influence += weight * (successes - share * trials) / trials.sum()
+        return _Linear(value, influence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +153,51 @@ class _Linear:
     influence: Reals
 
 
-def _linear(successes: Counts, trials: Counts, weights: Sequence[float], what: str) -> _Linear:
-    totals = trials.sum(axis=0)
-    if not all(total for total, weight in zip(totals, weights, strict=True) if weight):
-        raise RatioUndefined(f"a group has no {what} items; there is nothing to estimate")
-    if min((int((trials[:, j] > 0).sum()) for j, weight in enumerate(weights) if weight), default=2) < 2:
-        raise TooFewClusters(f"a group needs {what} items in at least 2 clusters and has them in 1")
-    value, influence = 0.0, np.zeros(len(trials))
-    for j, weight in enumerate(weights):
-        if weight:
-            share = float(successes[:, j].sum() / totals[j])
-            value += weight * share
-            influence += weight * (successes[:, j] - share * trials[:, j]) / totals[j]
-    return _Linear(value, influence)
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    estimate: float
+    trust: float
+    variance: float
 
 
-def _unbiased(clusters: int) -> float:
-    return clusters / (clusters - 1) if clusters > 1 else 1.0
+def _fit(
+    shares: tuple[_Shares, _Shares, _Shares],
+    labelled: Rows,
+    weights: Sequence[float],
+    trust: Trust,
+    *,
+    without: int | None = None,
+) -> _Fit:
+    """The estimate, over all clusters or without one of them, the judge's weight, and its variance to first order."""
+    kept = np.arange(len(labelled)) != without
+    truth, known, alone = (part.linear(kept, weights) for part in shares)
+    judge = _Linear(known.value - alone.value, known.influence - alone.influence)
+    sizes = int((kept & labelled).sum()), int((kept & ~labelled).sum())
+    scale = np.where(labelled[kept], *(size / max(size - 1, 1) for size in sizes))
+    weight = _fixed(trust) if trust != "tuned" else _tuned(truth.influence, judge.influence, scale)
+    variance = float((scale * (truth.influence - weight * judge.influence) ** 2).sum())
+    return _Fit(truth.value - weight * judge.value, weight, variance)
+
+
+def _tuned(truth: Reals, judge: Reals, scale: Reals | float) -> float:
+    """The weight in [0, 1] that takes most of the variance away; 0 where the judge's contrast has none."""
+    spread = float((scale * judge**2).sum())
+    return min(max(float((scale * truth * judge).sum()) / spread, 0.0), 1.0) if spread > 0 else 0.0
+
+
+def _jackknife_variance(shares: tuple[_Shares, _Shares, _Shares], labelled: Rows, weights: Sequence[float]) -> float:
+    """What the estimate varies by when each cluster is left out in turn and the judge's weight is tuned again.
+
+    The variance to first order takes the weight for fixed, and is too small by what tuning it to these data gained.
+    """
+    estimates = np.array(
+        [_fit(shares, labelled, weights, "tuned", without=cluster).estimate for cluster in range(len(labelled))]
+    )
+    variance = 0.0
+    for stratum in (labelled, ~labelled):
+        if size := int(stratum.sum()):
+            variance += (size - 1) / size * float(((estimates[stratum] - estimates[stratum].mean()) ** 2).sum())
+    return variance
 
 
 def _fixed(trust: float | str) -> float:

@@ -110,12 +110,14 @@ def test_nothing_is_an_array_of_nothing():
     assert counts([], "hits").dtype == np.int64
     assert counts([], "hits").shape == reals([], "scores").shape == groups([], "clusters").shape == (0,)
     assert reals(np.empty((0, 3), dtype=object), "scores").shape == (0, 3)
+    assert flags(np.array([], dtype=str), "events").dtype == np.int64
 
 
 def test_whole_numbers_are_exact_up_to_the_ends_of_int64():
     ends = [-(2**63), 2**63 - 1]
     assert whole_numbers(ends, "ids").tolist() == ends
     assert whole_numbers(np.array(ends, dtype=object), "ids").tolist() == ends
+    assert whole_numbers(np.array([np.int64(end) for end in ends], dtype=object), "ids").tolist() == ends
     assert counts(np.array([2**63 - 1], dtype=np.uint64), "ids").tolist() == [2**63 - 1]
     assert counts([2.0**53 - 1], "ids").tolist() == [2**53 - 1]
 

@@ -257,3 +257,8 @@ def test_no_resamples_and_a_level_of_1_are_refused():
         mean_of([1, 2, 3], [1, 2, 3], resamples=0)
     with pytest.raises(InputRefused, match="level: found 1,"):
         mean_of([1, 2, 3], [1, 2, 3], level=1)
+
+
+def test_scores_in_a_table_are_refused():
+    with pytest.raises(InputRefused, match="scores: found 2 dimensions, expected 1"):
+        mean_of([[1.0, 2.0], [3.0, 4.0]], [0, 1])

@@ -97,15 +97,16 @@ def test_checked_and_unchecked_clusters_are_drawn_each_among_themselves_with_all
     assert (found.valid, found.resamples, found.method, found.seed) == (4000, 4000, "percentile", 5)
 
 
-def test_a_gold_set_is_drawn_by_itself():
+@pytest.mark.parametrize(
+    ("supported", "shares"), [((6, 10), (0.4 / 0.7, 0.6 / 0.7, 1)), ((0, 6), (0, 0.1 / 0.7, 0.4 / 0.7))]
+)
+def test_a_gold_set_is_drawn_by_itself_and_no_share_leaves_0_to_1(supported, shares):
     """Drawn with the population, its two clusters would be missing from one resample in sixteen."""
-    table = with_gold(
-        one_group((6, 10, 0, 0, 0, 0), (9, 10, 0, 0, 0, 0)), one_group((0, 0, 9, 1, 4, 1), (0, 0, 9, 1, 4, 1))
-    )
-    found = contrast(table, [1], resamples=600)
+    population = one_group(*((hits, 10, 0, 0, 0, 0) for hits in supported))
+    found = contrast(with_gold(population, one_group(*[(0, 0, 9, 1, 4, 1)] * 2)), [1], resamples=600)
     assert found.valid == 600
-    # Of the population 12, 15 or 18 of 20; its gold set is always 18/20 and 8/10.
-    assert np.unique(found.draws.round(12)) == pytest.approx([0.4 / 0.7, 0.55 / 0.7, 0.7 / 0.7], abs=1e-9)
+    # 12, 16, 20 or 0, 6, 12 of 20, less .2, over .7: the gold set is always 18/20 and 8/10. 8/7 and -2/7 are no shares.
+    assert np.unique(found.draws.round(12)) == pytest.approx(shares, abs=1e-9)
 
 
 @pytest.mark.parametrize("checked", [1, 3])

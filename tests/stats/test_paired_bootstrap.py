@@ -230,6 +230,28 @@ def test_the_difference_is_that_of_two_pooled_ratios_of_the_same_seed(rows):
     assert (found.ranks, found.seed, found.resamples, found.valid) == ("floor", 3, 99, 99)
 
 
+def test_the_bca_interval_of_very_unequal_clusters_is_that_of_two_pooled_ratios():
+    """Without the largest cluster a third of the items is left, which the jackknife must know."""
+    sizes = np.array([40, 9, 5, 4, 2, 1])
+    right = np.column_stack([[30, 2, 3, 1, 1, 1], [10, 5, 1, 2, 0, 1]])
+    cluster = np.repeat(np.arange(6), sizes)
+    place = np.concatenate([np.arange(size) for size in sizes])
+    first, second = (place < right[cluster, j] for j in range(2))
+    ratio = ratio_contrast(
+        right,
+        np.column_stack([sizes] * 2),
+        (1, -1),
+        level=LEVEL,
+        tails="two",
+        method="bca",
+        resamples=2_000,
+        valid_at_least=1,
+        ranks="symmetric",
+        rng=np.random.default_rng(3),
+    )
+    assert compared(first, second, cluster, method="bca", resamples=2_000).bootstrap.interval == ratio.interval
+
+
 def rejected_and_held(clusters: int, *, by_cluster: bool = True, **chances) -> tuple[int, int]:
     """Of 400 studies without a difference: how often p <= .05, and how often the 95 % interval holds 0."""
     rng = np.random.default_rng(5)
@@ -407,7 +429,7 @@ def test_a_shift_of_fewer_than_two_values_is_refused(values):
 
 
 def test_a_shift_of_equal_values_is_refused():
-    with pytest.raises(NoVariation, match="all values are the same"):
+    with pytest.raises(NoVariation, match=r"^all values are the same, so that the mean"):
         shift_of([0.1] * 7)
 
 
@@ -419,7 +441,7 @@ def test_a_shift_is_refused_if_no_resample_varies():
 
 @pytest.mark.parametrize("null", [np.nan, np.inf, -np.inf])
 def test_a_null_that_is_no_number_is_refused_and_not_found_surprising(null):
-    with pytest.raises(InputRefused, match=f"null: found {null}, expected a finite number"):
+    with pytest.raises(InputRefused, match=f"null: found {null}, expected finite numbers"):
         shift_of([1, 2, 4], null)
 
 
