@@ -29,14 +29,23 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 HEAD = f"""# Measured coverage
 
 How often an interval holds the truth, in percent, over {STUDIES:,} made-up studies a cell with {RESAMPLES:,} resamples
-each; nominal is 95 %, and a cell is uncertain by ± 1.4 points. An entry has 1 to 8 propositions in either quartile; recall varies
-between entries with an intraclass correlation of .2, and the quartiles of an entry go together. "Undefined" counts
-studies that the estimator refused. `python -m benchmarks.statistics.coverage` makes this page.
+each. Nominal is 95 %, and a cell is uncertain by ± 1.4 points. In brackets stands the mean width of two-sided
+intervals; "undefined" counts studies that the estimator refused, such as those in which no judgment that is wrong was
+checked. `python -m benchmarks.statistics.coverage` makes this page.
 
-The preregistered intervals are percentiles of a bootstrap over entries. They hold with some 90 entries and rates away
-from 0 and 1, and fall short with 20 entries or near 0 and 1, where few entries fail and a resample can only repeat
-them. There `share_interval`, `share_difference`, `corrected_share` and `corrected_difference` hold: they take from the
-entries how many independent propositions the data are worth, and are exact for that many.
+An entry has 1 to 8 propositions in either quartile. Recall varies between entries, with an intraclass correlation of
+.2, and the quartiles of an entry go together.
+
+- The preregistered intervals are percentiles of a bootstrap over entries. With 90 entries and recall away from 0 and 1
+  they come within two points of what they promise. With 20 entries, or near 0 and 1 where few entries fail and a
+  resample can only repeat them, they fall short, and BCa helps where it is defined.
+- `share_interval`, `share_difference`, `corrected_share` and `corrected_difference` hold throughout: they take from the
+  entries how many independent propositions the data are worth, and are exact for that many. Where they differ from the
+  bootstrap's, believe these.
+- Recall as it was judged, uncorrected, is another quantity: its interval misses the truth, the more so the more is
+  judged.
+- Of the difference estimator, fix the trust beforehand: a trust tuned to few labels is little more than noise where
+  labels hardly vary.
 """
 
 

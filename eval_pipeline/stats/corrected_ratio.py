@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.errors import InputRefused, RatioUndefined, ThinResamples, TooFewObservations
+from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewObservations
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import Counts, Reals
 from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, Statistic, Tails, bootstrap
 from eval_pipeline.stats.correction import rogan_gladen
-from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks
+from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks, weighed
 from eval_pipeline.stats.resampling import resampled_sums, seed_of
 
 
@@ -46,14 +46,12 @@ def corrected_contrast(
         RatioUndefined: nothing was judged in a group. TooFewObservations: no known positive, or no known negative.
         JudgeTooPoor: sensitivity + specificity <= 1. TooFewClusters: fewer than two clusters.
         ThinResamples: fewer than `valid_at_least` resamples are valid.
-        InputRefused: weights of another length, or out of range.
+        InputRefused: weights of another length or all 0, or out of range.
     Source: Rogan & Gladen (1978), American Journal of Epidemiology 107(1), 71-76; Field & Welsh (2007), JRSS B 69(3),
         369-390.
 
     """
-    if len(weights) != table.judged.shape[1]:
-        raise InputRefused(f"weights: found {len(weights)}, expected one for each of {table.judged.shape[1]} groups")
-    used = [j for j, weight in enumerate(weights) if weight]
+    used = weighed(weights, table)
     columns = np.stack([table.supported, table.judged, *checks(table, errors)], axis=1)[:, :, used]
     shares = [corrected_of(group) for group in columns.sum(axis=0).T]
     sums = np.zeros((resamples, 6 * len(used)), dtype=np.int64)

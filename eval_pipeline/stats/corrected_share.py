@@ -39,6 +39,8 @@ def corrected_share(table: JudgedClusters, *, errors: Errors, group: int, level:
         Methodology 24(2), 193-201 (effective numbers).
 
     """
+    if not 0 <= group < table.judged.shape[1]:
+        raise InputRefused(f"group: found {group}, expected one of the {table.judged.shape[1]} groups, from 0 on")
     found = _bounded(table, group, errors, tail=tail_of(level, tails))
     return ShareEstimate(found.share, interval_of(found.low, found.high, level, tails))
 

@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 
 from eval_pipeline.errors import InputRefused, JudgeTooPoor, TooFewObservations
 from eval_pipeline.records import Interval, Number
+from eval_pipeline.stats.binomial import counted
 from eval_pipeline.stats.scalars import two_sided_z
 
 
@@ -79,18 +80,17 @@ def known_errors_interval(
         Epidemiology and Infection 138(11), 1674-1678.
 
     """
-    if not 0 <= positives <= trials:
-        raise InputRefused(f"positives: found {positives}, expected 0..{trials}")
+    positives, trials = counted(positives, trials)
     if not trials:
         raise TooFewObservations("nothing was judged, so that there is no share to correct")
     coverage = float(level)
     if method == "wald":
-        share = int(positives) / int(trials)
-        reach = two_sided_z(coverage) * (share * (1 - share) / int(trials)) ** 0.5
+        share = positives / trials
+        reach = two_sided_z(coverage) * (share * (1 - share) / trials) ** 0.5
         ends = max(share - reach, 0.0), min(share + reach, 1.0)
     else:
         exact: Literal["exact", "wilson"] = "exact" if method == "clopper-pearson" else "wilson"
-        found = binomtest(int(positives), int(trials)).proportion_ci(coverage, method=exact)
+        found = binomtest(positives, trials).proportion_ci(coverage, method=exact)
         ends = found.low, found.high
     low, high = (rogan_gladen(float(end), sensitivity=sensitivity, specificity=specificity).share for end in ends)
     return Interval(float(low), float(high), coverage)

@@ -1,6 +1,8 @@
 """What a judge said, counted by cluster and group, beside the truth where it is known: what corrections start from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from eval_pipeline.stats.arrays import (
     counts,
     flags,
     groups,
+    in_a_row,
     require_equal_lengths,
     whole_numbers,
 )
@@ -84,8 +87,9 @@ def tabulated(says: ArrayLike, truth: ArrayLike, clusters: ArrayLike, group: Arr
     Raises: InputRefused: unequal lengths, or other values than these. TooFewObservations: nothing was judged.
 
     """
-    said, known = flags(says, "says"), whole_numbers(truth, "truth", at_least=NOT_CHECKED)
-    cluster, column = groups(clusters, "clusters"), counts(group, "group")
+    said = in_a_row(flags(says, "says"), "says")
+    known = in_a_row(whole_numbers(truth, "truth", at_least=NOT_CHECKED), "truth")
+    cluster, column = groups(clusters, "clusters"), in_a_row(counts(group, "group"), "group")
     require_equal_lengths(says=said, truth=known, clusters=cluster, group=column)
     if (known > 1).any():
         raise InputRefused(f"truth: found {known.max()}, expected 0, 1 or {NOT_CHECKED}")
@@ -125,3 +129,14 @@ def checks(table: JudgedClusters, errors: Errors) -> list[Counts]:
     if errors == "by_group":
         return own
     return [np.broadcast_to(count.sum(axis=1, keepdims=True), count.shape) for count in own]
+
+
+def weighed(weights: Sequence[Fraction | int], table: JudgedClusters) -> list[int]:
+    """The groups whose weight in a contrast is not 0.
+
+    Raises: InputRefused: not one weight for each group, or all are 0.
+    """
+    if len(weights) != table.judged.shape[1] or not any(weights):
+        groups = table.judged.shape[1]
+        raise InputRefused(f"weights: found {list(weights)}, expected one for each of {groups} groups and not all 0")
+    return [group for group, weight in enumerate(weights) if weight]

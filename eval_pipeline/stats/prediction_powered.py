@@ -11,10 +11,10 @@ from scipy.stats import t
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths
+from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Tails
 from eval_pipeline.stats.cluster_share import interval_of, tail_of
-from eval_pipeline.stats.judged_clusters import JudgedClusters
+from eval_pipeline.stats.judged_clusters import JudgedClusters, weighed
 from eval_pipeline.stats.scalars import two_sided_z
 
 Trust = float | Literal["tuned"]
@@ -50,7 +50,10 @@ def prediction_powered_mean(
     Source: Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient Prediction-Powered Inference, arXiv:2311.01453.
 
     """
-    labels, known, alone = reals(truth, "truth"), reals(judged, "judged"), reals(judged_alone, "judged_alone")
+    labels, known, alone = (
+        in_a_row(reals(scores, name), name)
+        for scores, name in ((truth, "truth"), (judged, "judged"), (judged_alone, "judged_alone"))
+    )
     require_equal_lengths(truth=labels, judged=known)
     if len(labels) < 2 or not len(alone):
         raise TooFewObservations(
@@ -94,22 +97,28 @@ def difference_estimate(
         (1977), Sampling Techniques, chapter 6.
 
     """
-    if len(weights) != table.judged.shape[1]:
-        raise InputRefused(f"weights: found {len(weights)}, expected one for each of {table.judged.shape[1]} groups")
+    used = weighed(weights, table)
     if (table.checked > table.judged).any():
         raise InputRefused("table: found clusters of a gold set, expected checks of the population's own judgments")
-    labelled = table.checked.sum(axis=1) > 0
+    judged = table.judged[:, used]
+    some = judged.sum(axis=1) > 0
+    judged, checked, supported, truth, said_so = (
+        count[some]
+        for count in (
+            judged,
+            table.checked[:, used],
+            table.supported[:, used],
+            table.known_positives[:, used],
+            (table.true_positives + table.false_positives)[:, used],
+        )
+    )
+    labelled = checked.sum(axis=1) > 0
     if labelled.sum() < 2:
         raise TooFewClusters(f"the labels need at least 2 checked clusters and stand in {labelled.sum()}")
-    said_so = table.true_positives + table.false_positives
-    shares = (
-        _Shares(table.known_positives, table.checked),
-        _Shares(said_so, table.checked),
-        _Shares(table.supported - said_so, table.judged - table.checked),
-    )
-    factors = [float(weight) for weight in weights]
+    shares = _Shares(truth, checked), _Shares(said_so, checked), _Shares(supported - said_so, judged - checked)
+    factors = [float(weights[group]) for group in used]
     for part, what in zip(shares[1:], ("checked", "unchecked"), strict=True):
-        part.require(factors, what)
+        part.require(what)
     found = _fit(shares, labelled, factors, trust)
     variance = found.variance if trust != "tuned" else _jackknife_variance(shares, labelled, factors)
     quantile = float(t.ppf(1 - tail_of(level, tails), int(labelled.sum()) - 1))
@@ -125,9 +134,9 @@ class _Shares:
     successes: Counts
     trials: Counts
 
-    def require(self, weights: Sequence[float], what: str) -> None:
-        """That each group of some weight has trials in two clusters or more."""
-        for clusters in [int((self.trials[:, j] > 0).sum()) for j, weight in enumerate(weights) if weight]:
+    def require(self, what: str) -> None:
+        """That each group has trials in two clusters or more."""
+        for clusters in (self.trials > 0).sum(axis=0).tolist():
             if not clusters:
                 raise RatioUndefined(f"a group has no {what} items; there is nothing to estimate")
             if clusters < 2:
@@ -136,12 +145,11 @@ class _Shares:
     def linear(self, kept: Rows, weights: Sequence[float]) -> "_Linear":
         """The contrast over the clusters that are kept, and what each of them adds to its error to first order."""
         value, influence = 0.0, np.zeros(int(kept.sum()))
-        for j, weight in enumerate(weights):
-            if weight:
-                successes, trials = self.successes[kept, j], self.trials[kept, j]
-                share = float(successes.sum() / trials.sum())
-                value += weight * share
-                influence += weight * (successes - share * trials) / trials.sum()
+        for group, weight in enumerate(weights):
+            successes, trials = self.successes[kept, group], self.trials[kept, group]
+            share = float(successes.sum() / trials.sum())
+            value += weight * share
+            influence += weight * (successes - share * trials) / trials.sum()
         return _Linear(value, influence)
 
 

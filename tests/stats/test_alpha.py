@@ -293,6 +293,14 @@ def test_interval_alpha_survives_a_distant_origin():
     assert krippendorff_alpha(table + 1_700_000_000, scale="interval").estimate == pytest.approx(expected, abs=1e-12)
 
 
+def test_one_unit_in_many_that_differs_is_variation_on_an_interval_scale():
+    """Of 40,002 ratings, two are 0 and 3, and the others 1000."""
+    found = krippendorff_alpha([[0, 3]] + [[1000, 1000]] * 20_000, scale="interval").estimate
+    # One pair of distance 9 within a unit; of all pairs, 40,000 each of 1000^2 and 997^2, and that one.
+    assert found == pytest.approx(1 - 40_001 * 9 / (9 + 40_000 * (1000**2 + 997**2)), abs=1e-14)
+    assert 1 - found == pytest.approx(4.5136e-6, rel=1e-4)
+
+
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("number", [0, 1, 0.1, 1e8])
 def test_ratings_of_one_category_leave_alpha_undefined(scale, number):

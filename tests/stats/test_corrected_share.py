@@ -114,10 +114,14 @@ def test_checks_of_one_cluster_alone_are_worth_one_item():
     )
 
 
-def test_no_item_supported_bounds_the_estimate_from_below():
-    """A share of 0, drawn towards a half and corrected, would leave the estimate outside its own interval."""
-    found = share(one_group(*[(0, 10, 0, 0, 0, 0)] * 4, *[(0, 0, 3, 2, 5, 0)] * 2))
-    assert found.estimate == found.interval.low == 0 < found.interval.high
+def test_the_estimate_lies_in_its_interval_where_few_checks_draw_that_away_from_it():
+    """Two hits of two are drawn to 3/4, and half of the items over 3/4 is 2/3; at a level of .1 it reaches not far."""
+    table = one_group(*[(5, 10, 0, 0, 0, 0)] * 4, *[(0, 0, 1, 0, 50, 0)] * 2)
+    found, other = share(table, level=0.1), share(mirrored(table), level=0.1)
+    assert found.interval.low == found.estimate == 0.5
+    assert 0.6 < found.interval.high < 0.75
+    assert other.interval.high == other.estimate == 0.5
+    assert 0.25 < other.interval.low < 0.4
 
 
 def numerically_added(table, group, errors):
@@ -344,3 +348,9 @@ def test_a_difference_of_other_than_two_groups_is_refused(width):
 def test_a_level_that_bounds_nothing_is_refused(level, tails):
     with pytest.raises(InputRefused, match="level: found"):
         share(one_group(*[(5, 9, 4, 1, 3, 1)] * 3), level=level, tails=tails)
+
+
+@pytest.mark.parametrize("group", [-1, 1])
+def test_a_group_that_there_is_not_is_refused(group):
+    with pytest.raises(InputRefused, match=f"group: found {group}, expected one of the 1 groups"):
+        share(one_group(*[(5, 9, 4, 1, 3, 1)] * 3), group=group)

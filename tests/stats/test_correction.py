@@ -278,7 +278,7 @@ def test_what_is_no_share_is_refused(arguments, named):
 
 @pytest.mark.parametrize(("positives", "trials"), [(-1, 10), (11, 10), (1, 0)])
 def test_more_positives_than_trials_are_refused(positives, trials):
-    with pytest.raises(InputRefused, match=rf"positives: found {positives}, expected 0..{trials}"):
+    with pytest.raises(InputRefused, match=rf"must lie in 0..{trials}, found {positives}"):
         known_errors_interval(positives, trials, **judge(0.9, 0.9), level=0.95, method="wald")
 
 

@@ -168,3 +168,8 @@ def test_what_are_no_judgments_is_refused(says, truth, clusters, group, message)
 def test_no_judgments_are_refused():
     with pytest.raises(TooFewObservations, match="nothing was judged"):
         tabulated([], [], [], [])
+
+
+def test_judgments_in_a_table_are_refused():
+    with pytest.raises(InputRefused, match="says: found 2 dimensions, expected 1"):
+        tabulated([[1, 0]], [[1, 0]], [0], [0])
