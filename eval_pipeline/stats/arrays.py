@@ -1,7 +1,9 @@
 """What an estimator takes: any array that holds the numbers without doubt, as int64 or float64; else a refusal."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -160,16 +162,21 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
                 raise InputRefused(f"{name}: found a number beyond 64 bits, expected less than 2^63") from None
         if any(isinstance(value, (str, bytes)) for value in array.flat):
             raise InputRefused(f"{name}: found text, expected numbers")
-        try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputRefused(f"{name}: found what is no number, expected numbers") from None
+        if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in array.flat):
+            raise InputRefused(f"{name}: found what is no number, expected numbers")
+        return array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         raise InputRefused(f"{name}: found values of type {array.dtype}, expected numbers")
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
 def _finite(array: npt.NDArray[Any], name: str) -> Reals:
+    if (
+        array.dtype.kind in "iu"
+        and array.size
+        and max(abs(int(array.max())), abs(int(array.min()))) > _WHOLE_IN_FLOAT64
+    ):
+        raise InputRefused(f"{name}: found a whole number beyond 2^53, expected numbers that a float64 tells apart")
     real = array.astype(np.float64, copy=False)
     if not np.isfinite(real).all():
         raise InputRefused(f"{name}: found {real[~np.isfinite(real)].flat[0]}, expected finite numbers")
@@ -177,8 +184,10 @@ def _finite(array: npt.NDArray[Any], name: str) -> Reals:
 
 
 def _is_absent(value: Any) -> bool:
-    """None; NaN, which differs from itself; pandas' NA, which will not say whether it does."""
+    """None; NaN, which differs from itself; pandas' NA and a signalling NaN, which will not say whether they do."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:
+    except (TypeError, ArithmeticError):
         return True
+    except ValueError:  # an array in an array, which is refused where it is read
+        return False

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from eval_pipeline.errors import NoVariation
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import Reals
-from eval_pipeline.stats.scalars import exact_level
+from eval_pipeline.stats.scalars import choice, exact_level
 
 N = TypeVar("N", float, Fraction)
 Ranks = Literal["symmetric", "floor"]
@@ -63,7 +63,7 @@ def percentile_rank(valid: int, share: Fraction, ranks: Ranks) -> int:
     `symmetric`: rank r such that r and the rank for 1 - share add up to valid + 1; (valid + 1) share, taken outwards.
     `floor`: floor(share valid), one rank lower as a rule.
     """
-    if ranks == "floor":
+    if choice(ranks, Ranks, "ranks") == "floor":
         return max(1, floor(share * valid))
     outside = floor((valid + 1) * (1 - share)) if share > Fraction(1, 2) else 0
     rank = valid + 1 - outside if share > Fraction(1, 2) else floor((valid + 1) * share)
@@ -98,8 +98,8 @@ def bootstrap(
     order = np.argsort(statistic.draws, kind="stable")
     draws = statistic.draws[order]
     outside = 1 - exact_level(level)
-    tail = outside / 2 if tails == "two" else outside
-    share = _moved(statistic) if method == "bca" else lambda share: share
+    tail = outside / 2 if choice(tails, Tails, "tails") == "two" else outside
+    share = _moved(statistic) if choice(method, Method, "method") == "bca" else lambda share: share
 
     def at(wanted: Fraction) -> N:
         return statistic.exactly(int(order[percentile_rank(len(draws), share(wanted), ranks) - 1]))

@@ -13,7 +13,7 @@ from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts
 from eval_pipeline.stats.bootstrap import Tails
-from eval_pipeline.stats.scalars import exact_level
+from eval_pipeline.stats.scalars import choice, exact_level
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float
 def tail_of(level: Number, tails: Tails) -> float:
     """The chance that is left outside at an end."""
     outside = float(1 - exact_level(level))
-    return outside / 2 if tails == "two" else outside
+    return outside / 2 if choice(tails, Tails, "tails") == "two" else outside
 
 
 def interval_of(low: float, high: float, level: Number, tails: Tails) -> Interval:

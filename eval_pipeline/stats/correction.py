@@ -10,7 +10,9 @@ from scipy.stats import binomtest
 from eval_pipeline.errors import InputRefused, JudgeTooPoor, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.binomial import counted
-from eval_pipeline.stats.scalars import two_sided_z
+from eval_pipeline.stats.scalars import choice, two_sided_z
+
+OfShare = Literal["wald", "wilson", "clopper-pearson"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def known_errors_interval(
     sensitivity: Number,
     specificity: Number,
     level: Number,
-    method: Literal["wald", "wilson", "clopper-pearson"],
+    method: OfShare,
 ) -> Interval:
     """Two-sided interval of the true share if the judge's error rates are known, not estimated.
 
@@ -84,7 +86,7 @@ def known_errors_interval(
     if not trials:
         raise TooFewObservations("nothing was judged, so that there is no share to correct")
     coverage = float(level)
-    if method == "wald":
+    if choice(method, OfShare, "method") == "wald":
         share = positives / trials
         reach = two_sided_z(coverage) * (share * (1 - share) / trials) ** 0.5
         ends = max(share - reach, 0.0), min(share + reach, 1.0)

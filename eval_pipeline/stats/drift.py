@@ -10,6 +10,7 @@ import numpy.typing as npt
 from eval_pipeline.errors import InputRefused, TooFewClusters, TooFewObservations
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, groups, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.resampling import seed_of
+from eval_pipeline.stats.scalars import choice
 
 Exchange = Literal["clusters", "replicates"]
 
@@ -71,6 +72,7 @@ def drift(
         Applications in Genetics and Molecular Biology 9(1), article 39 (the 1 that is added).
 
     """
+    choice(exchange, Exchange, "exchange")
     values = in_a_row(reals(scores, "scores"), "scores")
     batch, cluster = groups(batches, "batches"), groups(clusters, "clusters")
     require_equal_lengths(scores=values, batches=batch, clusters=cluster)

@@ -19,6 +19,7 @@ from eval_pipeline.stats.arrays import (
     require_equal_lengths,
     whole_numbers,
 )
+from eval_pipeline.stats.scalars import choice
 
 NOT_CHECKED = -1
 
@@ -126,7 +127,7 @@ def with_gold(judged: JudgedClusters, gold: JudgedClusters) -> JudgedClusters:
 def checks(table: JudgedClusters, errors: Errors) -> list[Counts]:
     """The four counts of checked items; for "pooled" those of all groups stand in each, since the judge errs alike."""
     own = table.columns[2:]
-    if errors == "by_group":
+    if choice(errors, Errors, "errors") == "by_group":
         return own
     return [np.broadcast_to(count.sum(axis=1, keepdims=True), count.shape) for count in own]
 

@@ -12,7 +12,7 @@ from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.agreement import Agreement, Disagreement, agreement
 from eval_pipeline.stats.arrays import ArrayLike, Reals
 from eval_pipeline.stats.ratings import MISSING, Ratings, Scale, category_counts, coded, patterns
-from eval_pipeline.stats.scalars import two_sided_z
+from eval_pipeline.stats.scalars import choice, two_sided_z
 
 Weights = Literal["none", "linear", "quadratic"]
 
@@ -138,7 +138,8 @@ def cohen_kappa(ratings: ArrayLike, *, weights: Weights, categories: Sequence[Ha
         Everitt (1969), Psychological Bulletin 72(5), 323-327.
 
     """
-    table = _of_two(ratings, categories, scale="nominal" if weights == "none" else "ordinal")
+    weighted = choice(weights, Weights, "weights") != "none"
+    table = _of_two(ratings, categories, scale="ordinal" if weighted else "nominal")
     q = len(table.values)
     first, second = table.codes.T
     both = (first != MISSING) & (second != MISSING)

@@ -11,7 +11,7 @@ from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, flags, groups, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, bootstrap
 from eval_pipeline.stats.resampling import drawn_rows, resampled_sums, seed_of
-from eval_pipeline.stats.scalars import real_number
+from eval_pipeline.stats.scalars import choice, real_number
 
 Alternative = Literal["two-sided", "greater", "less"]
 
@@ -74,6 +74,7 @@ def paired_difference(
         Bootstrap Methods and their Application, section 4.2 (the observed one counts).
 
     """
+    choice(alternative, Alternative, "alternative")
     right = in_a_row(flags(first, "first"), "first"), in_a_row(flags(second, "second"), "second")
     cluster = groups(clusters, "clusters")
     require_equal_lengths(first=right[0], second=right[1], clusters=cluster)
@@ -118,6 +119,7 @@ def shift_test(
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 16.4.
 
     """
+    choice(alternative, Alternative, "alternative")
     sample, mean = in_a_row(reals(values, "values"), "values"), real_number(null, "null")
     if len(sample) < 2:
         raise TooFewObservations(f"a test of a mean needs at least 2 values and was given {len(sample)}")

@@ -14,6 +14,7 @@ from scipy.stats import binom
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, require_equal_lengths, sample
 from eval_pipeline.stats.resampling import seed_of
+from eval_pipeline.stats.scalars import choice
 
 Alternative = Literal["greater", "less", "absolute", "doubled"]
 Method = Literal["exact", "monte-carlo"]
@@ -139,6 +140,7 @@ def _test(
     difference: float, null: _Null, *, alternative: Alternative, resamples: int, rng: np.random.Generator
 ) -> PermutationTest:
     """The test of the observed sum against the law of such sums."""
+    choice(alternative, Alternative, "alternative")
     if resamples < 1:
         raise InputRefused(f"resamples: found {resamples}, expected 1 or more")
     exact = _exact_law(null)

@@ -17,7 +17,7 @@ from scipy.stats import chi2, norm, t
 from eval_pipeline.errors import InputRefused, NoEffect, NotIdentifiable, NoVariation, TooFewObservations
 from eval_pipeline.stats.arrays import Reals
 from eval_pipeline.stats.gold_size import size_for_power
-from eval_pipeline.stats.scalars import open_share, real_number, whole_number
+from eval_pipeline.stats.scalars import choice, open_share, real_number, whole_number
 
 Design = Literal["paired", "unpaired"]
 Distribution = Literal["normal", "t"]
@@ -49,7 +49,7 @@ def minimum_detectable_effect(
 
     """
     alpha, power = alpha_and_power(alpha, power)
-    n = _size(n, at_least=2 if distribution == "t" else 1)
+    n = _size(n, at_least=2 if choice(distribution, Distribution, "distribution") == "t" else 1)
     unit = _spread(sd, design) / sqrt(n)
     if distribution == "normal":
         return unit * standard_errors(alpha, power)
@@ -82,7 +82,10 @@ def mean_power(sd: float, n: int, *, effect: float, alpha: float, design: Design
     Args: as in `minimum_detectable_effect`; effect: the true difference, in the unit of `sd`, not 0.
     Raises: NoEffect: the effect is 0. InputRefused, NoVariation, TooFewObservations: as there.
     """
-    alpha, n = open_share(alpha, "alpha"), _size(n, at_least=2 if distribution == "t" else 1)
+    alpha, n = (
+        open_share(alpha, "alpha"),
+        _size(n, at_least=2 if choice(distribution, Distribution, "distribution") == "t" else 1),
+    )
     shift = _distance(effect) * sqrt(n) / _spread(sd, design)
     if distribution == "normal":
         return float(ndtr(shift - norm.isf(alpha / 2)))
@@ -103,7 +106,7 @@ def mean_size(
     alpha, power = alpha_and_power(alpha, power)
     spread = _spread(sd, design)
     at_least = _normal_size(_distance(effect), spread, spread, alpha, power)
-    if distribution == "normal":
+    if choice(distribution, Distribution, "distribution") == "normal":
         return at_least
     # With a variance that must be estimated, no test at alpha has more power than the normal one at the same size.
     return next(
@@ -132,7 +135,7 @@ def one_proportion_size(null: float, alternative: float, *, alpha: float, power:
     """
     alpha, power = alpha_and_power(alpha, power)
     null, alternative = _distinct_shares(null, alternative)
-    if method == "score":
+    if choice(method, OneProportion, "method") == "score":
         null_sd, alternative_sd = sqrt(null * (1 - null)), sqrt(alternative * (1 - alternative))
         return _normal_size(abs(alternative - null), null_sd, alternative_sd, alpha, power)
     rate, bound = (alternative, null) if alternative < null else (1 - alternative, 1 - null)
@@ -190,7 +193,7 @@ def standard_errors(alpha: float, power: float) -> float:
 def _two_proportions(first: float, second: float, convention: TwoProportions) -> tuple[float, float, float]:
     """Distance of the arms, and the standard deviation of an estimated distance times sqrt(n): null, alternative."""
     first, second = _distinct_shares(first, second)
-    if convention == "arcsine":
+    if choice(convention, TwoProportions, "convention") == "arcsine":
         return 2 * abs(asin(sqrt(second)) - asin(sqrt(first))), sqrt(2), sqrt(2)
     common = (first + second) / 2
     unpooled = sqrt(first * (1 - first) + second * (1 - second))
@@ -234,7 +237,7 @@ def _spread(sd: float, design: Design) -> float:
     sd = real_number(sd, "sd", low=0)
     if sd == 0:
         raise NoVariation("with a standard deviation of 0 any effect would be found; measure it on more units")
-    return sd * sqrt(2) if design == "unpaired" else sd
+    return sd * sqrt(2) if choice(design, Design, "design") == "unpaired" else sd
 
 
 def _distance(effect: float) -> float:

@@ -10,11 +10,11 @@ from scipy import sparse
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, is_missing, labels, reals
+from eval_pipeline.stats.scalars import choice
 
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 
 MISSING = -1
-_WHOLE_IN_FLOAT64 = 2.0**53  # from it on a float64 no longer tells whole numbers apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def coded(ratings: ArrayLike, *, scale: Scale, categories: Sequence[Hashable] | 
         number on a ratio scale, which has a true zero.
 
     """
+    choice(scale, Scale, "scale")
     table = labels(ratings, "ratings")
     if table.ndim != 2:
         raise InputRefused(f"ratings: found {table.ndim} dimensions, expected a table of units by raters")
@@ -119,8 +120,6 @@ def _distinct(present: npt.NDArray[Any], scale: Scale) -> tuple[Reals, Counts]:
             raise InputRefused("ratings: found texts and numbers, expected all of one kind") from None
         return np.arange(len(found), dtype=np.float64), places
     found, places = np.unique(reals(present, "ratings"), return_inverse=True)
-    if scale in ("nominal", "ordinal") and len(found) and np.abs(found).max() >= _WHOLE_IN_FLOAT64:
-        raise InputRefused("ratings: found categories of 2^53 or more, expected less, or declared categories")
     if scale == "ratio" and len(found) and found[0] < 0:
         raise InputRefused(
             f"ratings: found {found[0]:g} on a ratio scale, expected 0 or more, since it has a true zero"

@@ -103,7 +103,7 @@ def band(coefficient: float, bands: Sequence[tuple[float, str]], *, below: str) 
     Raises: InputRefused: bars that do not fall, or a coefficient that is no number.
 
     """
-    bars = [bar for bar, _ in bands]
+    bars = reals([bar for bar, _ in bands], "bands").tolist()
     if bars != sorted(bars, reverse=True) or coefficient != coefficient:  # noqa: PLR0124
         raise InputRefused(f"found coefficient {coefficient} and bars {bars}, expected a number and bars that fall")
     return next((name for bar, name in bands if coefficient >= bar), below)

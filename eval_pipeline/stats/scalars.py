@@ -2,12 +2,15 @@
 
 from fractions import Fraction
 from math import inf
+from typing import Any, TypeVar, get_args
 
 from scipy.special import ndtri
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import reals, whole_numbers
+
+Chosen = TypeVar("Chosen", bound=str)
 
 
 def whole_number(value: int, name: str) -> int:
@@ -32,6 +35,16 @@ def real_number(value: Number, name: str, *, low: float = -inf, high: float = in
     if not low <= number <= high:
         raise InputRefused(f"{name}: found {number:g}, expected a number in [{low:g}, {high:g}]")
     return float(number)
+
+
+def choice(value: Chosen, of: Any, name: str) -> Chosen:
+    """One of the words that a `Literal` allows; another would fall through to some branch in silence.
+
+    Raises: InputRefused: it is none of them.
+    """
+    if value not in get_args(of):
+        raise InputRefused(f"{name}: found {value!r}, expected one of {', '.join(map(repr, get_args(of)))}")
+    return value
 
 
 def open_share(value: Number, name: str) -> float:

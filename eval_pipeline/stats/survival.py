@@ -19,7 +19,7 @@ from eval_pipeline.stats.arrays import (
     require_equal_lengths,
     whole_numbers,
 )
-from eval_pipeline.stats.scalars import open_share, two_sided_z
+from eval_pipeline.stats.scalars import choice, open_share, two_sided_z
 
 Transform = Literal["plain", "log", "log-log"]
 
@@ -176,6 +176,7 @@ def curves(table: RiskTable, *, level: Number, transform: Transform) -> tuple[Cu
 
     Raises: InputRefused: level outside (0, 1); TooFewObservations: an arm without subjects.
     """
+    choice(transform, Transform, "transform")
     return tuple(_curve(table, arm, open_share(level, "level"), transform) for arm in range(len(table.at_risk)))
 
 
@@ -214,10 +215,8 @@ def _limits(survival: Reals, log_error: Reals, *, z: float, transform: Transform
         return np.maximum(survival - half, 0.0), np.minimum(survival + half, 1.0)
     if transform == "log":
         return survival * np.exp(-z * log_error), np.minimum(survival * np.exp(z * log_error), 1.0)
-    if transform == "log-log":
-        power = np.exp(-z * log_error / np.log(survival))
-        return survival**power, survival ** (1 / power)
-    raise InputRefused(f"transform: found {transform!r}, expected 'plain', 'log' or 'log-log'")
+    power = np.exp(-z * log_error / np.log(survival))
+    return survival**power, survival ** (1 / power)
 
 
 def _median_row(survival: Reals, at_risk: Counts, failed: Counts) -> int:

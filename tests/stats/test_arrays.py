@@ -326,3 +326,26 @@ def test_arrays_of_unequal_lengths_are_refused_by_name():
     require_equal_lengths(times=np.zeros(2), events=np.zeros((2, 3)))
     with pytest.raises(InputRefused, match="found 2 times, 2 arms, 3 events; expected one of each"):
         require_equal_lengths(times=np.zeros(2), arms=np.zeros(2), events=np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.datetime64("2020-01-01"), np.timedelta64(3, "D"), np.complex128(1 + 2j), np.array([1, 2]), {1}, object()],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_object_that_is_no_real_number_is_refused_though_numpy_would_make_one_of_it(value):
+    table = np.empty(2, dtype=object)
+    table[:] = [1, value]
+    with pytest.raises(InputRefused, match="x: found what is no number"):
+        reals(table, "x")
+
+
+def test_a_signalling_nan_is_missing():
+    with pytest.raises(InputRefused, match="x: found a missing value"):
+        reals([Decimal("sNaN")], "x")
+
+
+def test_whole_numbers_that_a_float_would_merge_are_refused():
+    assert reals([2**53, -(2**53)], "x").tolist() == [2.0**53, -(2.0**53)]
+    with pytest.raises(InputRefused, match="x: found a whole number beyond 2\\^53"):
+        reals([2**53 + 1], "x")
