@@ -155,16 +155,17 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     if array.dtype.kind == "O":
         if is_missing(array).any():
             raise InputRefused(f"{name}: found a missing value, expected a number everywhere")
-        if all(isinstance(value, (int, np.integer)) for value in array.flat):
-            try:
-                return array.astype(np.int64, copy=False)
-            except OverflowError:
-                raise InputRefused(f"{name}: found a number beyond 64 bits, expected less than 2^63") from None
         if any(isinstance(value, (str, bytes)) for value in array.flat):
             raise InputRefused(f"{name}: found text, expected numbers")
-        if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in array.flat):
+        # NumPy counts its durations among the integers.
+        if not all(isinstance(v, (Real, Decimal, np.bool_)) and not isinstance(v, np.timedelta64) for v in array.flat):
             raise InputRefused(f"{name}: found what is no number, expected numbers")
-        return array.astype(np.float64)
+        if not all(isinstance(value, (int, np.integer)) for value in array.flat):
+            return array.astype(np.float64)
+        try:
+            return array.astype(np.int64)
+        except OverflowError:
+            raise InputRefused(f"{name}: found a number beyond 64 bits, expected less than 2^63") from None
     if array.dtype.kind not in "biuf":
         raise InputRefused(f"{name}: found values of type {array.dtype}, expected numbers")
     return array.astype(np.int64) if array.dtype.kind == "b" else array
