@@ -22,7 +22,10 @@ check: $(STAMP)
 	@$(BIN)/python -m pytest tests/test_imports.py
 
 bench: $(STAMP)
-	@$(BIN)/python benchmarks/bootstrap.py
+	@$(BIN)/python -m benchmarks.statistics.bootstraps
+	@$(BIN)/python -m benchmarks.statistics.agreement
+	@$(BIN)/python -m benchmarks.statistics.survival
+	@$(BIN)/python -m benchmarks.statistics.permutation
 	@$(BIN)/python benchmarks/chain.py
 	@$(BIN)/python benchmarks/extraction_power.py
 	@$(BIN)/python benchmarks/calls.py

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy.stats import beta
 
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Tails
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
+from eval_pipeline.stats.tails import Tails
 
 Effects = Literal["of the entry", "of each quarter"]
 STUDIES, ENTRIES, PER_QUARTILE, ICC = 400, 90, 3, 0.1

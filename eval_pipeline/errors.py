@@ -143,8 +143,8 @@ class ThinResamples(Undefined):
         valid: int,
         resamples: int,
         valid_at_least: int,
-        what: str = "have every denominator above 0",
-        remedy: str = "annotate more propositions where they are few",
+        what: str,
+        remedy: str,
     ) -> None:
         self.valid = valid
         super().__init__(

@@ -26,7 +26,7 @@ def test_beyond_twenty_faults_the_rest_are_counted_and_kept(more):
 
 
 def test_too_few_valid_resamples_say_how_many_there_were_and_how_many_are_needed():
-    refusal = ThinResamples(valid=499, resamples=1000, valid_at_least=500)
+    refusal = ThinResamples(valid=499, resamples=1000, valid_at_least=500, what="have a value", remedy="look again")
     assert refusal.valid == 499
     assert "only 499 of 1000 resamples" in str(refusal)
     assert "at least 500" in str(refusal)

@@ -38,7 +38,7 @@ from eval_pipeline.studies.extraction.spans import writes_spans
 from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY, broken_seal, verdicts
 
 GROUP = "extraction"
-CODE = "2"  # raised when the meaning of an asset changes, not when its code does
+CODE = "3"  # raised when the meaning of an asset changes, not when its code does
 
 
 def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:

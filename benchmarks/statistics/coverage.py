@@ -13,13 +13,14 @@ import numpy as np
 
 from eval_pipeline.errors import Undefined
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Method, Ranks, Tails
+from eval_pipeline.stats.bootstrap import Method, Ranks
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
 from eval_pipeline.stats.corrected_ratio import corrected_contrast
 from eval_pipeline.stats.corrected_share import corrected_difference, corrected_share
 from eval_pipeline.stats.judged_clusters import JudgedClusters
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
-from eval_pipeline.stats.prediction_powered import Trust, difference_estimate
+from eval_pipeline.stats.prediction_powered import Trust, prediction_powered_contrast
+from eval_pipeline.stats.tails import Tails
 from tests.stats.simulate import Table, clustered, holds, judged
 
 STUDIES, RESAMPLES, SEED = 1_000, 1_000, 2024
@@ -232,7 +233,7 @@ def corrected_cells(studies: list[JudgedClusters], weights: list[int], tails: Ta
         return share_of(study.supported, study.judged)
 
     def difference(trust: Trust) -> Callable[[JudgedClusters], Interval]:
-        return lambda study: difference_estimate(study, weights, trust=trust, level=LEVEL, tails=tails).interval
+        return lambda study: prediction_powered_contrast(study, weights, trust=trust, level=LEVEL, tails=tails).interval
 
     methods = (uncorrected, ratio, effective, difference("tuned"), difference(0.6))
     return [str(tally([lambda m=method, s=study: m(s) for study in studies], truth)) for method in methods]

@@ -6,7 +6,7 @@ from lifelines import KaplanMeierFitter
 from lifelines.statistics import logrank_test
 
 from benchmarks.statistics.measure import cpu_s
-from eval_pipeline.stats.logrank import log_rank_of
+from eval_pipeline.stats.log_rank import log_rank_of
 from eval_pipeline.stats.survival import curves, risk_table
 
 SUBJECTS = 100_000

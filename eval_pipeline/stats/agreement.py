@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from eval_pipeline.errors import InputRefused, NoVariation, ThinResamples
+from eval_pipeline.errors import InputRefused, NoVariation
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, groups
-from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, Statistic, bootstrap
+from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, bootstrap, of_floats, require_valid
 from eval_pipeline.stats.resampling import resampled_weights, seed_of
 
 Terms = Reals | sparse.csr_array
 
-_TERMS_AT_ONCE = 1 << 20  # sums held at a time: 8 MB
+_TERMS_AT_ONCE = 1 << 18  # sums held at a time: 2 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def agreement_interval(
 ) -> Bootstrap[float]:
     """Percentile interval of a coefficient, resampling whole clusters of units.
 
-    It holds with some 40 clusters and more. With 20 it holds the truth a few points too seldom, and where a category is
+    It holds with some 60 clusters and more. With 20 it holds the truth a few points too seldom, and where a category is
     rare, as in 2 units of 100, far too seldom: alpha and kappa then turn on single units.
 
     Args:
@@ -120,21 +120,14 @@ def agreement_interval(
             for first in range(0, len(weights), some)
         ]
     )
-    if len(draws) < max(1, valid_at_least):
-        raise ThinResamples(
-            valid=len(draws),
-            resamples=resamples,
-            valid_at_least=valid_at_least,
-            what="have ratings of more than one category",
-            remedy="rate more units",
-        )
-    statistic = Statistic(
-        estimate=found.estimate,
-        draws=draws,
-        exactly=lambda number: float(draws[number]),
-        without_one=lambda: np.empty(0),
-        constant=lambda: True,
+    require_valid(
+        draws,
+        resamples=resamples,
+        valid_at_least=valid_at_least,
+        what="have ratings of more than one category",
+        remedy="rate more units",
     )
+    statistic = of_floats(found.estimate, draws)
     return bootstrap(
         statistic, level=level, tails="two", method="percentile", ranks=ranks, resamples=resamples, seed=seed_of(rng)
     )

@@ -43,7 +43,7 @@ def whole_numbers(values: ArrayLike, name: str, *, at_least: int | None = None) 
         whole = array.astype(np.int64, copy=False)
     else:
         real = _finite(array, name)
-        if not (odd := real[(real != np.floor(real)) | (np.abs(real) >= _WHOLE_IN_FLOAT64)]).size == 0:
+        if (odd := real[(real != np.floor(real)) | (np.abs(real) >= _WHOLE_IN_FLOAT64)]).size:
             raise InputRefused(f"{name}: found {odd.flat[0]:g}, expected whole numbers")
         whole = real.astype(np.int64)
     if at_least is not None and whole.size and whole.min() < at_least:

@@ -6,10 +6,10 @@ from math import sqrt
 
 from scipy.stats import binom
 
-from eval_pipeline.errors import InputRefused, NotIdentifiable, TooFewObservations
+from eval_pipeline.errors import NotIdentifiable, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, flags, in_a_row, require_equal_lengths
-from eval_pipeline.stats.scalars import real_number, two_sided_z
+from eval_pipeline.stats.scalars import real_number, two_sided_z, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def label_noise(disagreement: float) -> float:
     Raises: InputRefused: a share outside [0, 1].
     Source: Lam & Stork (2003), Evaluating classifiers by means of test data with noisy labels, IJCAI-03, 513-518.
     """
-    real_number(disagreement, "disagreement", low=0, high=1)
+    disagreement = real_number(disagreement, "disagreement", low=0, high=1)
     return (1 - sqrt(max(1 - 2 * disagreement, 0.0))) / 2
 
 
@@ -59,9 +59,8 @@ def majority_error(eta: float, *, raters: int) -> float:
     Source: Lam & Suen (1997), IEEE Transactions on Systems, Man, and Cybernetics A 27(5), 553-568.
 
     """
-    real_number(eta, "eta", low=0, high=0.5)
-    if raters < 1:
-        raise InputRefused(f"raters: found {raters}, expected 1 or more")
+    eta = real_number(eta, "eta", low=0, high=0.5)
+    raters = whole_number(raters, "raters", at_least=1)
     tie = binom.pmf(raters // 2, raters, eta) / 2 if raters % 2 == 0 else 0.0
     return float(binom.sf(raters // 2, raters, eta) + tie)
 
@@ -76,7 +75,7 @@ def observed_accuracy(accuracy: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    real_number(accuracy, "accuracy", low=0, high=1)
+    accuracy = real_number(accuracy, "accuracy", low=0, high=1)
     return accuracy * _factor(eta) + eta
 
 
@@ -93,7 +92,7 @@ def true_accuracy(observed: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    real_number(observed, "observed", low=0, high=1)
+    observed = real_number(observed, "observed", low=0, high=1)
     return min(max((observed - eta) / _identified(eta), 0.0), 1.0)
 
 
@@ -107,7 +106,7 @@ def observed_gap(gap: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    real_number(gap, "gap", low=-1, high=1)
+    gap = real_number(gap, "gap", low=-1, high=1)
     return gap * _factor(eta)
 
 
@@ -124,7 +123,7 @@ def true_gap(observed: float, *, eta: float) -> float:
     Source: Lam & Stork (2003), as in `label_noise`.
 
     """
-    real_number(observed, "observed", low=-1, high=1)
+    observed = real_number(observed, "observed", low=-1, high=1)
     return _within(observed / _identified(eta))
 
 
@@ -185,7 +184,7 @@ def true_gap_interval(gap: PairedGap, *, eta: float, eta_error: float, level: Nu
     Source: Bonett & Price (2012), Journal of Educational and Behavioral Statistics 37(4), 479-488.
 
     """
-    real_number(eta_error, "eta_error", low=0, high=0.5)
+    eta_error = real_number(eta_error, "eta_error", low=0, high=0.5)
     factor = _identified(eta)
     centre = float(gap.gap * gap.n / (gap.n + 2))
     variance = (float((gap.disagreement * gap.n + 2) / (gap.n + 2)) - centre**2) / (gap.n + 2)
@@ -208,18 +207,17 @@ def disattenuated_correlation(r: float, *, reliability_x: float, reliability_y: 
     Source: Spearman (1904), American Journal of Psychology 15(1), 72-101.
 
     """
-    real_number(r, "r", low=-1, high=1)
+    r = real_number(r, "r", low=-1, high=1)
     for name, reliability in (("reliability_x", reliability_x), ("reliability_y", reliability_y)):
-        real_number(reliability, name, low=0, high=1)
-        if reliability == 0:
+        if real_number(reliability, name, low=0, high=1) == 0:
             raise NotIdentifiable(f"{name} is 0, so the measurement says nothing of what it measures")
-    uncapped = r / sqrt(reliability_x * reliability_y)
+    uncapped = r / sqrt(float(reliability_x) * float(reliability_y))
     return Disattenuated(_within(uncapped), uncapped)
 
 
 def _factor(eta: float) -> float:
     """1 - 2 eta, by which errors in labels shrink a gap."""
-    real_number(eta, "eta", low=0, high=0.5)
+    eta = real_number(eta, "eta", low=0, high=0.5)
     return 1 - 2 * eta
 
 

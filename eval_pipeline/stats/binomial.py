@@ -20,7 +20,7 @@ def lower_bound(successes: int, trials: int, *, level: Number) -> Interval:
     """
     successes, trials = counted(successes, trials)
     coverage = open_share(level, "level")
-    return Interval(_low_end(successes, trials, tail=1 - coverage), 1.0, coverage)
+    return Interval(low_end(successes, trials, tail=1 - coverage), 1.0, coverage)
 
 
 def upper_bound(successes: int, trials: int, *, level: Number) -> Interval:
@@ -36,7 +36,7 @@ def upper_bound(successes: int, trials: int, *, level: Number) -> Interval:
     """
     successes, trials = counted(successes, trials)
     coverage = open_share(level, "level")
-    return Interval(0.0, _high_end(successes, trials, tail=1 - coverage), coverage)
+    return Interval(0.0, high_end(successes, trials, tail=1 - coverage), coverage)
 
 
 def exact_interval(successes: int, trials: int, *, level: Number) -> Interval:
@@ -53,7 +53,7 @@ def exact_interval(successes: int, trials: int, *, level: Number) -> Interval:
     successes, trials = counted(successes, trials)
     coverage = open_share(level, "level")
     tail = (1 - coverage) / 2
-    return Interval(_low_end(successes, trials, tail=tail), _high_end(successes, trials, tail=tail), coverage)
+    return Interval(low_end(successes, trials, tail=tail), high_end(successes, trials, tail=tail), coverage)
 
 
 def shortfall_p_value(successes: int, trials: int, share: Number) -> float:
@@ -72,15 +72,18 @@ def counted(successes: int, trials: int) -> tuple[int, int]:
     """
     successes, trials = whole_number(successes, "successes"), whole_number(trials, "trials")
     if not 0 <= successes <= trials:
-        raise InputRefused(f"successes must lie in 0..{trials}, found {successes}")
+        raise InputRefused(f"successes: found {successes}, expected 0..{trials}")
     return successes, trials
 
 
-def _low_end(successes: int, trials: int, *, tail: float) -> float:
-    """The share at which so many successes or more come with the chance `tail`; 0 without a success."""
+def low_end(successes: float, trials: float, *, tail: float) -> float:
+    """The share at which so many successes or more come with the chance `tail`; 0 without a success.
+
+    Both numbers may be effective ones, with a fraction.
+    """
     return float(beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
 
 
-def _high_end(successes: int, trials: int, *, tail: float) -> float:
-    """The share at which so many successes or fewer come with the chance `tail`; 1 without a failure."""
+def high_end(successes: float, trials: float, *, tail: float) -> float:
+    """The share at which so many successes or fewer come with the chance `tail`; 1 without a failure; see `low_end`."""
     return float(beta.isf(tail, successes + 1, trials - successes)) if successes < trials else 1.0

@@ -1,6 +1,6 @@
 """Intervals from resamples: percentile and BCa, from ranks that are named, with what they rest on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -9,24 +9,24 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 from scipy.stats import norm
 
-from eval_pipeline.errors import NoVariation
+from eval_pipeline.errors import NoVariation, ThinResamples
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import Reals
-from eval_pipeline.stats.scalars import choice, exact_level
+from eval_pipeline.stats.scalars import choice
+from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 N = TypeVar("N", float, Fraction)
 Ranks = Literal["symmetric", "floor"]
-Tails = Literal["two", "lower", "upper"]
 Method = Literal["percentile", "bca"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap(Generic[N]):
-    """A statistic with its bootstrap interval; of counts, both are exact fractions.
+    """A statistic with its bootstrap interval; of ratios of counts, both are exact fractions.
 
-    `valid` of `resamples` had every denominator above 0; `draws` are their values, sorted. `degenerate` says that all
-    resamples gave one value, so that the interval has no width whatever the truth is. `seed` is what the generator was
-    seeded with.
+    `valid` of `resamples` had a value, and the estimator says which have none; `draws` are these values, sorted.
+    `degenerate` says that all resamples gave one value, so that the interval has no width whatever the truth is. `seed`
+    is what the generator was seeded with.
     """
 
     estimate: N
@@ -61,13 +61,36 @@ def percentile_rank(valid: int, share: Fraction, ranks: Ranks) -> int:
     """The 1-based rank, among `valid` sorted values, of the value that bounds `share` of them from above.
 
     `symmetric`: rank r such that r and the rank for 1 - share add up to valid + 1; (valid + 1) share, taken outwards.
-    `floor`: floor(share valid), one rank lower as a rule.
+    `floor`: floor(share valid), 1 at the least; above a half one rank lower as a rule, so that two such ends are not
+    symmetric.
     """
     if choice(ranks, Ranks, "ranks") == "floor":
         return max(1, floor(share * valid))
     outside = floor((valid + 1) * (1 - share)) if share > Fraction(1, 2) else 0
     rank = valid + 1 - outside if share > Fraction(1, 2) else floor((valid + 1) * share)
     return min(max(rank, 1), valid)
+
+
+def of_floats(
+    estimate: float, draws: Reals, *, close: float = 1e-9, without_one: Callable[[], Reals] | None = None
+) -> Statistic[float]:
+    """The statistic whose resamples have these values, as they are."""
+
+    def nothing() -> Reals:
+        raise NoVariation("this statistic has no jackknife; ask for the percentile interval")
+
+    return Statistic(estimate, draws, lambda number: float(draws[number]), without_one or nothing, lambda: True, close)
+
+
+def require_valid(draws: Sized, *, resamples: int, valid_at_least: int, what: str, remedy: str) -> None:
+    """That enough resamples have a value for an interval to stand on them.
+
+    Raises: ThinResamples: fewer than `valid_at_least`, or none.
+    """
+    if len(draws) < max(1, valid_at_least):
+        raise ThinResamples(
+            valid=len(draws), resamples=resamples, valid_at_least=valid_at_least, what=what, remedy=remedy
+        )
 
 
 def bootstrap(
@@ -97,18 +120,15 @@ def bootstrap(
     """
     order = np.argsort(statistic.draws, kind="stable")
     draws = statistic.draws[order]
-    outside = 1 - exact_level(level)
-    tail = outside / 2 if choice(tails, Tails, "tails") == "two" else outside
+    tail = tail_of(level, tails)
     share = _moved(statistic) if choice(method, Method, "method") == "bca" else lambda share: share
 
     def at(wanted: Fraction) -> N:
         return statistic.exactly(int(order[percentile_rank(len(draws), share(wanted), ranks) - 1]))
 
-    low = None if tails == "upper" else at(tail)
-    high = None if tails == "lower" else at(1 - tail)
     return Bootstrap(
         estimate=statistic.estimate,
-        interval=Interval(low, high, float(level)),
+        interval=interval_of(at(tail), at(1 - tail), level, tails),
         resamples=resamples,
         valid=len(draws),
         degenerate=bool(draws[-1] - draws[0] <= statistic.close) and statistic.constant(),

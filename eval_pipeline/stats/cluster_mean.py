@@ -4,8 +4,9 @@ import numpy as np
 
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import ArrayLike, groups, in_a_row, reals, require_equal_lengths
-from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, Tails, bootstrap
+from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, bootstrap, of_floats
 from eval_pipeline.stats.resampling import drawn_rows, seed_of
+from eval_pipeline.stats.tails import Tails
 
 _ROUNDING = 1e-12  # of the largest score: means that near are one mean
 
@@ -37,13 +38,11 @@ def cluster_mean(
     sums, sizes = np.bincount(cluster, weights=values), np.bincount(cluster)
     lots = drawn_rows(len(sizes), resamples=resamples, rng=rng)
     draws = np.concatenate([sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1) for rows in lots])
-    statistic = Statistic(
-        estimate=float(sums.sum() / sizes.sum()),
-        draws=draws,
-        exactly=lambda number: float(draws[number]),
-        without_one=lambda: (sums.sum() - sums) / (sizes.sum() - sizes),
-        constant=lambda: True,
+    statistic = of_floats(
+        float(sums.sum() / sizes.sum()),
+        draws,
         close=_ROUNDING * float(np.abs(values).max()),
+        without_one=lambda: (sums.sum() - sums) / (sizes.sum() - sizes),
     )
     return bootstrap(
         statistic,

@@ -1,19 +1,19 @@
 """Intervals for a pooled share and for the difference of two that hold with few clusters and near 0 and 1.
 
 A bootstrap says nothing where no cluster failed, and little where few did. These intervals take from the clusters how
-many independent trials the data are worth, and are exact for that many.
+many independent trials the data are worth, and are those of Clopper and Pearson for so many.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, t
+from scipy.special import stdtrit
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts
-from eval_pipeline.stats.bootstrap import Tails
-from eval_pipeline.stats.scalars import choice, exact_level
+from eval_pipeline.stats.binomial import high_end, low_end
+from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class BoundedShare:
 
 
 def share_interval(successes: ArrayLike, trials: ArrayLike, *, level: Number, tails: Tails) -> ShareEstimate:
-    """Exact interval of a pooled share for as many trials as the clusters are worth.
+    """Clopper-Pearson interval of a pooled share for as many trials as the clusters are worth.
 
     Args:
         successes: shape (k,), of each cluster.
@@ -51,7 +51,7 @@ def share_interval(successes: ArrayLike, trials: ArrayLike, *, level: Number, ta
 
     """
     hits, totals = _table(successes, trials, dimensions=1)
-    found = _bounded(hits, totals, tail=tail_of(level, tails))
+    found = _bounded(hits, totals, tail=float(tail_of(level, tails)))
     return ShareEstimate(found.share, interval_of(found.low, found.high, level, tails))
 
 
@@ -63,12 +63,12 @@ def share_difference(successes: ArrayLike, trials: ArrayLike, *, level: Number, 
         trials: shape (k, 2).
         level, tails: as in `share_interval`.
 
-    Raises: RatioUndefined, TooFewClusters: as in `share_interval`, for either column; InputRefused.
+    Raises: RatioUndefined, TooFewClusters, InputRefused: as in `share_interval`, for either column.
     Source: Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702, from two intervals of `share_interval`.
 
     """
     hits, totals = _table(successes, trials, dimensions=2)
-    tail = tail_of(level, tails)
+    tail = float(tail_of(level, tails))
     first, second = (_bounded(hits[:, j], totals[:, j], tail=tail) for j in (0, 1))
     return difference_of(first, second, level=level, tails=tails)
 
@@ -93,8 +93,8 @@ def difference_of(first: BoundedShare, second: BoundedShare, *, level: Number, t
 def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float:
     """How many independent trials have the variance that the share has over the clusters; at most all of them.
 
-    The ratio of the squared quantiles pays for what so few clusters leave uncertain of that variance. A share of 0 or 1
-    shows no variance, and then each trial counts.
+    The ratio of the squared quantiles pays for what so few clusters leave uncertain of that variance. Clusters that all
+    have one share show no variance, and then each trial counts.
 
     Raises: RatioUndefined, TooFewClusters: as in `share_interval`; InputRefused: a tail of 1/2 or more.
     """
@@ -109,29 +109,17 @@ def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float
     variance = clusters / (clusters - 1) * float((((successes - share * trials) / total) ** 2).sum())
     if variance == 0:
         return float(total)
-    fewness = (t.ppf(tail, total - 1) / t.ppf(tail, clusters - 1)) ** 2
+    fewness = (stdtrit(total - 1, tail) / stdtrit(clusters - 1, tail)) ** 2
     return float(min(share * (1 - share) / variance * fewness, total))
-
-
-def tail_of(level: Number, tails: Tails) -> float:
-    """The chance that is left outside at an end."""
-    outside = float(1 - exact_level(level))
-    return outside / 2 if choice(tails, Tails, "tails") == "two" else outside
-
-
-def interval_of(low: float, high: float, level: Number, tails: Tails) -> Interval:
-    """The interval of two ends, open where only the other was asked for."""
-    return Interval(None if tails == "upper" else low, None if tails == "lower" else high, float(level))
 
 
 def _bounded(successes: Counts, trials: Counts, *, tail: float) -> BoundedShare:
     worth = effective_trials(successes, trials, tail=tail)
     share = float(successes.sum() / trials.sum())
-    hits = share * worth
     return BoundedShare(
         share=share,
-        low=float(beta.ppf(tail, hits, worth - hits + 1)) if share > 0 else 0.0,
-        high=float(beta.ppf(1 - tail, hits + 1, worth - hits)) if share < 1 else 1.0,
+        low=low_end(share * worth, worth, tail=tail),
+        high=high_end(share * worth, worth, tail=tail) if share < 1 else 1.0,
         influence=(successes - share * trials) / trials.sum(),
     )
 

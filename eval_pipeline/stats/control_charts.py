@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewObservations
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, in_a_row, reals, require_equal_lengths
+from eval_pipeline.stats.scalars import real_number
 
 Rule = Literal["outside_3sigma", "run_of_8"]
 
@@ -118,46 +119,46 @@ def runs_of_8(points: ArrayLike, *, centre: float) -> tuple[int, ...]:
     Source: Western Electric (1956), Statistical Quality Control Handbook, 25-28, test 4.
 
     """
-    series, line = _series(points, "points"), reals(centre, "centre")
+    series, line = _series(points, "points"), real_number(centre, "centre")
     side = (series > line).astype(np.int64) - (series < line)
     starts = np.flatnonzero(np.diff(side, prepend=0))
     lengths = np.diff(starts, append=len(side))
     return tuple((starts[(lengths >= _RUN) & (side[starts] != 0)] + _RUN - 1).tolist())
 
 
-def pooled_share(hits: ArrayLike, totals: ArrayLike) -> Fraction:
-    """The centre of a P chart: all hits of the baseline over all its trials, exactly.
+def p_chart_centre(successes: ArrayLike, trials: ArrayLike) -> Fraction:
+    """The centre of a P chart: all successes of the baseline over all its trials, exactly.
 
     Args:
-        hits: shape (k,), of each subgroup.
-        totals: shape (k,), the trials of each subgroup; they may differ.
+        successes: shape (k,), of each subgroup.
+        trials: shape (k,), of each subgroup; they may differ.
 
     Raises:
-        InputRefused: not whole numbers with 0 <= hits <= totals, or of unequal lengths.
+        InputRefused: not whole numbers with 0 <= successes <= trials, or of unequal lengths.
         RatioUndefined: there is no trial.
 
     """
-    hit, total = _subgroups(hits, totals)
+    hit, total = _subgroups(successes, trials)
     if not total.any():
         raise RatioUndefined("the baseline has no trials; there is no share to be the centre")
     return Fraction(sum(hit.tolist()), sum(total.tolist()))
 
 
-def p_chart(hits: ArrayLike, totals: ArrayLike, *, centre: Fraction) -> PChart:
+def p_chart(successes: ArrayLike, trials: ArrayLike, *, centre: Fraction) -> PChart:
     """The subgroups against centre +- 3 sqrt(centre (1 - centre) / total), each with the limits of its own size.
 
     Args:
-        hits: shape (k,), of each subgroup; those of the baseline, or later ones.
-        totals: shape (k,), the trials of each subgroup; they may differ.
-        centre: from `pooled_share` of the baseline.
+        successes: shape (k,), of each subgroup; those of the baseline, or later ones.
+        trials: shape (k,), of each subgroup; they may differ.
+        centre: from `p_chart_centre` of the baseline.
 
     Raises:
-        InputRefused: not whole numbers with 0 <= hits <= totals, of unequal lengths, or a centre outside [0, 1].
+        InputRefused: not whole numbers with 0 <= successes <= trials, of unequal lengths, or a centre outside [0, 1].
         RatioUndefined: a subgroup has no trials.
     Source: Montgomery (2012), Introduction to Statistical Quality Control, 7th ed., section 7.2.
 
     """
-    hit, total = _subgroups(hits, totals)
+    hit, total = _subgroups(successes, trials)
     if not 0 <= centre <= 1:
         raise InputRefused(f"centre: found {centre}, expected a share in [0, 1]")
     if not total.all():
@@ -179,9 +180,9 @@ def _series(values: ArrayLike, name: str) -> Reals:
     return in_a_row(reals(values, name), name)
 
 
-def _subgroups(hits: ArrayLike, totals: ArrayLike) -> tuple[Counts, Counts]:
-    hit, total = in_a_row(counts(hits, "hits"), "hits"), in_a_row(counts(totals, "totals"), "totals")
-    require_equal_lengths(hits=hit, totals=total)
+def _subgroups(successes: ArrayLike, trials: ArrayLike) -> tuple[Counts, Counts]:
+    hit, total = in_a_row(counts(successes, "successes"), "successes"), in_a_row(counts(trials, "trials"), "trials")
+    require_equal_lengths(successes=hit, trials=total)
     if (over := np.flatnonzero(hit > total)).size:
-        raise InputRefused(f"subgroup {over[0]}: found {hit[over[0]]} hits in {total[over[0]]} trials")
+        raise InputRefused(f"subgroup {over[0]}: found {hit[over[0]]} successes in {total[over[0]]} trials")
     return hit, total

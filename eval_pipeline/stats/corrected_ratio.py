@@ -6,13 +6,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.errors import RatioUndefined, ThinResamples, TooFewObservations
+from eval_pipeline.errors import RatioUndefined, TooFewObservations
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import Counts, Reals
-from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, Statistic, Tails, bootstrap
+from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, bootstrap, of_floats, require_valid
 from eval_pipeline.stats.correction import rogan_gladen
 from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks, weighed
 from eval_pipeline.stats.resampling import resampled_sums, seed_of
+from eval_pipeline.stats.tails import Tails
 
 
 def corrected_contrast(
@@ -59,21 +60,15 @@ def corrected_contrast(
         flat = columns[stratum].reshape(int(stratum.sum()), -1)
         sums += resampled_sums(list(flat.T), resamples=resamples, rng=rng)
     draws = _draws(sums.reshape(resamples, 6, len(used)), [float(weights[j]) for j in used])
-    if len(draws) < max(1, valid_at_least):
-        raise ThinResamples(
-            valid=len(draws),
-            resamples=resamples,
-            valid_at_least=valid_at_least,
-            what="have known positives and negatives and a judge better than chance",
-            remedy="check more judgments",
-        )
-    statistic = Statistic(
-        estimate=float(sum(Fraction(weights[j]) * share for j, share in zip(used, shares, strict=True))),
-        draws=draws,
-        exactly=lambda number: float(draws[number]),
-        without_one=lambda: np.empty(0),
-        constant=lambda: True,
+    require_valid(
+        draws,
+        resamples=resamples,
+        valid_at_least=valid_at_least,
+        what="have known positives and negatives and a judge better than chance",
+        remedy="check more judgments",
     )
+    estimate = float(sum(Fraction(weights[j]) * share for j, share in zip(used, shares, strict=True)))
+    statistic = of_floats(estimate, draws)
     return bootstrap(
         statistic, level=level, tails=tails, method="percentile", ranks=ranks, resamples=resamples, seed=seed_of(rng)
     )

@@ -7,18 +7,11 @@ import numpy as np
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import Counts, Reals
-from eval_pipeline.stats.bootstrap import Tails
-from eval_pipeline.stats.cluster_share import (
-    BoundedShare,
-    ShareEstimate,
-    difference_of,
-    effective_trials,
-    interval_of,
-    tail_of,
-)
+from eval_pipeline.stats.cluster_share import BoundedShare, ShareEstimate, difference_of, effective_trials
 from eval_pipeline.stats.corrected_ratio import corrected_of
 from eval_pipeline.stats.correction import lang_reiczigel
 from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks
+from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 
 def corrected_share(table: JudgedClusters, *, errors: Errors, group: int, level: Number, tails: Tails) -> ShareEstimate:
@@ -41,7 +34,7 @@ def corrected_share(table: JudgedClusters, *, errors: Errors, group: int, level:
     """
     if not 0 <= group < table.judged.shape[1]:
         raise InputRefused(f"group: found {group}, expected one of the {table.judged.shape[1]} groups, from 0 on")
-    found = _bounded(table, group, errors, tail=tail_of(level, tails))
+    found = _bounded(table, group, errors, tail=float(tail_of(level, tails)))
     return ShareEstimate(found.share, interval_of(found.low, found.high, level, tails))
 
 
@@ -54,7 +47,7 @@ def corrected_difference(table: JudgedClusters, *, errors: Errors, level: Number
     """
     if table.judged.shape[1] != 2:
         raise InputRefused(f"table: found {table.judged.shape[1]} groups, expected 2")
-    first, second = (_bounded(table, j, errors, tail=tail_of(level, tails)) for j in (0, 1))
+    first, second = (_bounded(table, j, errors, tail=float(tail_of(level, tails))) for j in (0, 1))
     return difference_of(first, second, level=level, tails=tails)
 
 

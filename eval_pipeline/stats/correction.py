@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binomtest
 
-from eval_pipeline.errors import InputRefused, JudgeTooPoor, TooFewObservations
+from eval_pipeline.errors import JudgeTooPoor, TooFewObservations
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.binomial import counted
-from eval_pipeline.stats.scalars import choice, two_sided_z
+from eval_pipeline.stats.binomial import counted, high_end, low_end
+from eval_pipeline.stats.scalars import choice, exact_share, open_share, real_number, two_sided_z
 
 OfShare = Literal["wald", "wilson", "clopper-pearson"]
 
@@ -39,12 +39,13 @@ def rogan_gladen(observed: Number, *, sensitivity: Number, specificity: Number) 
     Source: Rogan & Gladen (1978), American Journal of Epidemiology 107(1), 71-76.
 
     """
-    for name, share in (("observed", observed), ("sensitivity", sensitivity), ("specificity", specificity)):
-        _require_share(name, share)
-    beyond_chance = Fraction(sensitivity) + Fraction(specificity) - 1
-    if beyond_chance <= 0:
-        raise judge_too_poor(float(sensitivity), float(specificity))
-    raw = (Fraction(observed) + Fraction(specificity) - 1) / beyond_chance
+    p, se, sp = (
+        exact_share(share, name)
+        for share, name in ((observed, "observed"), (sensitivity, "sensitivity"), (specificity, "specificity"))
+    )
+    if se + sp <= 1:
+        raise judge_too_poor(float(se), float(sp))
+    raw = (p + sp - 1) / (se + sp - 1)
     return Corrected(raw, min(max(raw, Fraction(0)), Fraction(1)))
 
 
@@ -85,15 +86,17 @@ def known_errors_interval(
     positives, trials = counted(positives, trials)
     if not trials:
         raise TooFewObservations("nothing was judged, so that there is no share to correct")
-    coverage = float(level)
+    coverage = open_share(level, "level")
     if choice(method, OfShare, "method") == "wald":
         share = positives / trials
-        reach = two_sided_z(coverage) * (share * (1 - share) / trials) ** 0.5
+        reach = two_sided_z(level) * (share * (1 - share) / trials) ** 0.5
         ends = max(share - reach, 0.0), min(share + reach, 1.0)
-    else:
-        exact: Literal["exact", "wilson"] = "exact" if method == "clopper-pearson" else "wilson"
-        found = binomtest(positives, trials).proportion_ci(coverage, method=exact)
+    elif method == "wilson":
+        found = binomtest(positives, trials).proportion_ci(coverage, method="wilson")
         ends = found.low, found.high
+    else:
+        tail = (1 - coverage) / 2
+        ends = low_end(positives, trials, tail=tail), high_end(positives, trials, tail=tail)
     low, high = (rogan_gladen(float(end), sensitivity=sensitivity, specificity=specificity).share for end in ends)
     return Interval(float(low), float(high), coverage)
 
@@ -130,8 +133,12 @@ def lang_reiczigel(
 
     """
     rogan_gladen(observed, sensitivity=sensitivity, specificity=specificity)
+    trials, positives, negatives = (
+        real_number(size, name, low=0)
+        for size, name in ((trials, "trials"), (positives, "positives"), (negatives, "negatives"))
+    )
     for what, size in (("judged items", trials), ("known positives", positives), ("known negatives", negatives)):
-        if not size > 0:
+        if not size:
             raise TooFewObservations(f"there are no {what}, so that the judge's errors cannot be measured")
     z = two_sided_z(level)
     n, m1, m0 = trials + z**2, positives + 2, negatives + 2
@@ -147,8 +154,3 @@ def lang_reiczigel(
     reach = z * float(np.sqrt(variance)) / beyond_chance
     low, high = (min(max(end, 0.0), 1.0) for end in (centre - reach, centre + reach))
     return Interval(low, high, float(level))
-
-
-def _require_share(name: str, share: Number) -> None:
-    if not 0 <= share <= 1:
-        raise InputRefused(f"{name} must lie in [0, 1], found {share}")

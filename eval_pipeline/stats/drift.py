@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.errors import InputRefused, TooFewClusters, TooFewObservations
+from eval_pipeline.errors import TooFewClusters, TooFewObservations
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, groups, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.resampling import seed_of
-from eval_pipeline.stats.scalars import choice
+from eval_pipeline.stats.scalars import choice, whole_number
 
 Exchange = Literal["clusters", "replicates"]
 
@@ -76,8 +76,7 @@ def drift(
     values = in_a_row(reals(scores, "scores"), "scores")
     batch, cluster = groups(batches, "batches"), groups(clusters, "clusters")
     require_equal_lengths(scores=values, batches=batch, clusters=cluster)
-    if resamples < 1:
-        raise InputRefused(f"resamples: found {resamples}, expected 1 or more")
+    resamples = whole_number(resamples, "resamples", at_least=1)
     if (count := len(np.unique(batch))) < 2:
         raise TooFewObservations(f"drift needs at least 2 batches and was given {count}")
     tables = _equal_sized(cluster)

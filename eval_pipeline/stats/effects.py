@@ -12,7 +12,7 @@ from scipy.stats import spearmanr, t
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, reals, require_equal_lengths, sample
-from eval_pipeline.stats.scalars import open_share, two_sided_z
+from eval_pipeline.stats.scalars import as_printed, open_share, two_sided_z
 
 Degenerate = Literal["constant part", "constant remainder"]
 
@@ -102,10 +102,11 @@ def magnitude(effect: Number, *, thresholds: Mapping[str, Number], otherwise: st
     Raises: InputRefused: a threshold of 0 or less.
 
     """
-    exact = {name: Fraction(str(threshold)) for name, threshold in thresholds.items()}
+    size = abs(as_printed(effect, "effect"))
+    exact = {name: as_printed(threshold, name) for name, threshold in thresholds.items()}
     if any(threshold <= 0 for threshold in exact.values()):
         raise InputRefused(f"thresholds: found {min(exact.values())}, expected sizes above 0")
-    reached = [name for name, threshold in exact.items() if abs(Fraction(str(effect))) >= threshold]
+    reached = [name for name, threshold in exact.items() if size >= threshold]
     return max(reached, key=exact.__getitem__, default=otherwise)
 
 

@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 from scipy.stats import binom, nbinom
 
-from eval_pipeline.errors import InputRefused, NoEffect
+from eval_pipeline.errors import NoEffect
 from eval_pipeline.stats.arrays import Counts
 from eval_pipeline.stats.scalars import open_share, real_number, whole_number
 
@@ -26,8 +26,7 @@ def smallest_size(errors: int, *, bound: float, level: float) -> int:
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
 
     """
-    if (errors := whole_number(errors, "errors")) < 0:
-        raise InputRefused(f"errors: found {errors}, expected 0 or more")
+    errors = whole_number(errors, "errors", at_least=0)
     return int(_sizes(np.array([errors]), open_share(bound, "bound"), open_share(level, "level"))[0])
 
 
@@ -42,8 +41,7 @@ def errors_allowed(units: int, *, bound: float, level: float) -> int | None:
     Source: Clopper & Pearson (1934), Biometrika 26(4), 404-413.
 
     """
-    if (units := whole_number(units, "units")) < 0:
-        raise InputRefused(f"units: found {units}, expected 0 or more")
+    units = whole_number(units, "units", at_least=0)
     bound, tail = open_share(bound, "bound"), 1 - open_share(level, "level")
     errors = int(binom.ppf(tail, units, bound))  # the fewest whose cumulative chance reaches the tail
     errors -= bool(binom.cdf(errors, units, bound) > tail)

@@ -104,7 +104,7 @@ def tabulated(says: ArrayLike, truth: ArrayLike, clusters: ArrayLike, group: Arr
 
     return JudgedClusters(
         supported=count(said == 1),
-        judged=count(said >= 0),
+        judged=count(np.ones(len(said), dtype=bool)),
         true_positives=count((said == 1) & (known == 1)),
         false_negatives=count((said == 0) & (known == 1)),
         true_negatives=count((said == 0) & (known == 0)),
@@ -138,6 +138,6 @@ def weighed(weights: Sequence[Fraction | int], table: JudgedClusters) -> list[in
     Raises: InputRefused: not one weight for each group, or all are 0.
     """
     if len(weights) != table.judged.shape[1] or not any(weights):
-        groups = table.judged.shape[1]
-        raise InputRefused(f"weights: found {list(weights)}, expected one for each of {groups} groups and not all 0")
+        width = table.judged.shape[1]
+        raise InputRefused(f"weights: found {list(weights)}, expected one for each of {width} groups and not all 0")
     return [group for group, weight in enumerate(weights) if weight]

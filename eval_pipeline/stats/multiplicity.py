@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eval_pipeline.stats.arrays import Reals
-from eval_pipeline.stats.scalars import open_share, real_number
+from eval_pipeline.stats.scalars import as_printed, open_share, real_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +79,12 @@ def _adjusted(
     p_values: Iterable[float], alpha: float, adjust: Callable[[list[Fraction]], Iterable[Fraction]]
 ) -> Adjusted:
     """The family adjusted by a rule for p-values in ascending order, back in its own order."""
-    family = [_decimal(real_number(p, f"p-value {index}", low=0, high=1)) for index, p in enumerate(p_values)]
+    family = [
+        as_printed(real_number(p, f"p-value {index}", low=0, high=1), "p-value") for index, p in enumerate(p_values)
+    ]
     order = sorted(range(len(family)), key=family.__getitem__)
-    limit = _decimal(open_share(alpha, "alpha"))
+    limit = as_printed(open_share(alpha, "alpha"), "alpha")
     adjusted, rejected = np.empty(len(family)), np.empty(len(family), dtype=bool)
     for index, p in zip(order, adjust([family[i] for i in order]), strict=True):
         adjusted[index], rejected[index] = min(p, Fraction(1)), p <= limit
     return Adjusted(adjusted, rejected)
-
-
-def _decimal(number: float) -> Fraction:
-    return Fraction(repr(number))

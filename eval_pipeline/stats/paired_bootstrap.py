@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Number
@@ -67,7 +68,7 @@ def paired_difference(
         method, resamples, ranks, rng: as in `ratio_contrast`.
 
     Raises:
-        TooFewObservations: no items, or all in one cluster.
+        TooFewObservations: no items. TooFewClusters: all in one cluster.
         NoVariation: for "bca", see `bootstrap`.
         InputRefused: unequal lengths, or values other than 0 and 1.
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 16.4; Davison & Hinkley (1997),
@@ -132,12 +133,7 @@ def shift_test(
     valid = int(np.isfinite(statistics).sum())
     if not valid:
         raise NoVariation("in each resample all values are the same, so that none has a standard error")
-    beyond = {
-        "greater": statistics >= observed,
-        "less": statistics <= observed,
-        "two-sided": np.abs(statistics) >= abs(observed),
-    }[alternative]
-    p_value = (int(beyond.sum()) + 1) / (resamples + 1)
+    p_value = (int(_beyond(statistics, observed, alternative).sum()) + 1) / (resamples + 1)
     return ShiftTest(observed, p_value, alternative, resamples, valid, seed_of(rng))
 
 
@@ -163,10 +159,11 @@ def _shifted_p_value(sums: Counts, whole: Counts, alternative: Alternative) -> f
     if size**2 >= 1 << 62:
         raise InputRefused(f"clusters: found {size} items, expected fewer than 2^31")
     shifted = (sums[:, 0] - sums[:, 1]) * size - observed * sums[:, 2]
-    bar = observed * sums[:, 2]
-    beyond = {
-        "greater": shifted >= bar,
-        "less": shifted <= bar,
-        "two-sided": np.abs(shifted) >= np.abs(bar),
-    }[alternative]
-    return (int(beyond.sum()) + 1) / (len(sums) + 1)
+    return (int(_beyond(shifted, observed * sums[:, 2], alternative).sum()) + 1) / (len(sums) + 1)
+
+
+def _beyond(values: Reals | Counts, bar: float | Counts, alternative: Alternative) -> npt.NDArray[np.bool_]:
+    """Which values are as extreme as the bar."""
+    if alternative == "two-sided":
+        return np.asarray(np.abs(values) >= np.abs(bar))
+    return np.asarray(values >= bar if alternative == "greater" else values <= bar)

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from eval_pipeline.errors import InputRefused
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, require_equal_lengths, sample
 from eval_pipeline.stats.resampling import seed_of
-from eval_pipeline.stats.scalars import choice
+from eval_pipeline.stats.scalars import choice, whole_number
 
 Alternative = Literal["greater", "less", "absolute", "doubled"]
 Method = Literal["exact", "monte-carlo"]
@@ -141,8 +140,7 @@ def _test(
 ) -> PermutationTest:
     """The test of the observed sum against the law of such sums."""
     choice(alternative, Alternative, "alternative")
-    if resamples < 1:
-        raise InputRefused(f"resamples: found {resamples}, expected 1 or more")
+    resamples = whole_number(resamples, "resamples", at_least=1)
     exact = _exact_law(null)
     p = _p_value(null, *(exact or _drawn_law(null, resamples)), alternative)
     if exact:

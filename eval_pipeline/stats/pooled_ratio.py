@@ -5,16 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from eval_pipeline.errors import InputRefused, RatioUndefined, ThinResamples
+from eval_pipeline.errors import InputRefused, RatioUndefined
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts
-from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, Tails, bootstrap
+from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, bootstrap, require_valid
 from eval_pipeline.stats.resampling import resampled_sums, seed_of
+from eval_pipeline.stats.tails import Tails
 
 
 def ratio_contrast(
-    hits: ArrayLike,
-    totals: ArrayLike,
+    successes: ArrayLike,
+    trials: ArrayLike,
     weights: Sequence[Fraction | int],
     *,
     level: Number,
@@ -31,8 +32,8 @@ def ratio_contrast(
     least-squares slope of four ratios on 1, 2, 3, 4.
 
     Args:
-        hits: shape (k, c), the successes of each cluster in each column.
-        totals: shape (k, c), the trials.
+        successes: shape (k, c), those of each cluster in each column.
+        trials: shape (k, c), likewise.
         weights: length c; a column of weight 0 has no part in it.
         level: coverage, in (0, 1).
         tails: "two" for an interval with (1 - level)/2 on either side; "lower" or "upper" for that bound alone.
@@ -54,7 +55,7 @@ def ratio_contrast(
 
     """
     exact = [Fraction(weight) for weight in weights if weight]
-    columns = _columns(hits, totals, weights)
+    columns = _columns(successes, trials, weights)
     whole, sums = _valid_sums(columns, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
 
     def value(row: Counts) -> Fraction:
@@ -66,7 +67,7 @@ def ratio_contrast(
         return sum((float(weight) * ratios[:, j] for j, weight in enumerate(exact)), np.zeros(len(table)))
 
     return bootstrap(
-        _of_counts(columns, whole, sums, value, values),
+        _of_counts(columns, whole, sums, value, values, scale=float(sum(map(abs, exact)))),
         level=level,
         tails=tails,
         method=method,
@@ -77,8 +78,8 @@ def ratio_contrast(
 
 
 def ratio_range(
-    hits: ArrayLike,
-    totals: ArrayLike,
+    successes: ArrayLike,
+    trials: ArrayLike,
     *,
     level: Number,
     resamples: int,
@@ -89,12 +90,12 @@ def ratio_range(
     """Percentile upper bound of the largest less the smallest of the columns' pooled ratios, resampling clusters.
 
     It sees a dip in any column, where a contrast sees only those that it weighs. The range of estimates exceeds the
-    range of the truths, the more so the fewer the trials: it describes, and a small one is the finding.
+    range of the truths on average, the more so the fewer the trials; only a small one is a finding.
 
     Args: as in `ratio_contrast`.
     Raises: TooFewClusters, RatioUndefined (for any column), ThinResamples, InputRefused: as in `ratio_contrast`.
     """
-    columns = _columns(hits, totals, None)
+    columns = _columns(successes, trials, None)
     width = len(columns) // 2
     whole, sums = _valid_sums(columns, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
 
@@ -106,7 +107,7 @@ def ratio_range(
         return np.asarray(ratios.max(axis=1) - ratios.min(axis=1))
 
     return bootstrap(
-        _of_counts(columns, whole, sums, value, values),
+        _of_counts(columns, whole, sums, value, values, scale=1.0),
         level=level,
         tails="upper",
         method="percentile",
@@ -116,12 +117,12 @@ def ratio_range(
     )
 
 
-def _columns(hits: ArrayLike, totals: ArrayLike, weights: Sequence[Fraction | int] | None) -> list[Counts]:
-    """The columns of both tables whose weight is not 0, hits first."""
-    tables = counts(hits, "hits"), counts(totals, "totals")
+def _columns(successes: ArrayLike, trials: ArrayLike, weights: Sequence[Fraction | int] | None) -> list[Counts]:
+    """The columns of both tables whose weight is not 0, successes first."""
+    tables = counts(successes, "successes"), counts(trials, "trials")
     if tables[0].ndim != 2 or tables[0].shape != tables[1].shape:
         shapes = " and ".join(str(table.shape) for table in tables)
-        raise InputRefused(f"hits and totals: found shapes {shapes}, expected one shape (clusters, columns)")
+        raise InputRefused(f"successes and trials: found shapes {shapes}, expected one shape (clusters, columns)")
     width = tables[0].shape[1]
     used = range(width) if weights is None else [j for j, weight in enumerate(weights) if weight]
     if weights is not None and len(weights) != width:
@@ -134,15 +135,20 @@ def _columns(hits: ArrayLike, totals: ArrayLike, weights: Sequence[Fraction | in
 def _valid_sums(
     columns: list[Counts], *, resamples: int, valid_at_least: int, rng: np.random.Generator
 ) -> tuple[Counts, Counts]:
-    """The sums over all clusters, and over each resample that has every denominator above 0: hits, then totals."""
+    """The sums over all clusters, and over each resample that has every denominator above 0: successes, then trials."""
     width = len(columns) // 2
     sums = resampled_sums(columns, resamples=resamples, rng=rng)
     whole = np.array([column.sum() for column in columns])
     if not whole[width:].all():
         raise RatioUndefined("a ratio has no trials in any cluster; there is nothing to estimate")
     sums = sums[(sums[:, width:] > 0).all(axis=1)]
-    if len(sums) < max(1, valid_at_least):
-        raise ThinResamples(valid=len(sums), resamples=resamples, valid_at_least=valid_at_least)
+    require_valid(
+        sums,
+        resamples=resamples,
+        valid_at_least=valid_at_least,
+        what="have every denominator above 0",
+        remedy="annotate more propositions where they are few",
+    )
     return whole, sums
 
 
@@ -152,8 +158,10 @@ def _of_counts(
     sums: Counts,
     value: Callable[[Counts], Fraction],
     values: Callable[[Counts], Reals],
+    *,
+    scale: float,
 ) -> Statistic[Fraction]:
-    """A statistic of sums of counts: `value` of one row of sums, exactly; `values` of many, in floats."""
+    """A statistic of sums of counts: `value` of one row, exactly; `values` of many, in floats of the size of `scale`."""
 
     def without_one() -> Reals:
         left = whole - np.column_stack(columns)
@@ -167,6 +175,7 @@ def _of_counts(
         exactly=lambda number: value(sums[number]),
         without_one=without_one,
         constant=lambda: len({value(row) for row in np.unique(sums, axis=0)}) == 1,
+        close=1e-9 * scale,
     )
 
 

@@ -31,7 +31,7 @@ def minimum_detectable_effect(
     """The smallest difference of means, on the observed scale, that a study of this size finds with this power.
 
     "normal" takes `sd` as known and promises too much below some 100 units; "t" allows for its being estimated.
-    The effect is in the unit of `sd`; `true_effect` takes it to the scale without measurement error.
+    The effect is in the unit of `sd`. In units of `sd`, `true_effect` takes it to the score without measurement error.
 
     Args:
         sd: "paired": standard deviation of the differences; "unpaired": within each of two arms alike.

@@ -7,18 +7,18 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, in_a_row, reals, require_equal_lengths
-from eval_pipeline.stats.bootstrap import Tails
-from eval_pipeline.stats.cluster_share import interval_of, tail_of
 from eval_pipeline.stats.judged_clusters import JudgedClusters, weighed
 from eval_pipeline.stats.scalars import two_sided_z
+from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 Trust = float | Literal["tuned"]
-Rows = npt.NDArray[np.bool_]
+
+_CELLS_AT_ONCE = 1 << 18  # of clusters left out by clusters: some 10 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def prediction_powered_mean(
     return PredictionPowered(estimate, Interval(estimate - reach, estimate + reach, float(level)), weight)
 
 
-def difference_estimate(
+def prediction_powered_contrast(
     table: JudgedClusters, weights: Sequence[Fraction | int], *, trust: Trust, level: Number, tails: Tails
 ) -> PredictionPowered:
     """sum_j w_j [L_j + trust (A_j - K_j)] over groups j, with an interval from the spread between clusters.
@@ -115,16 +115,29 @@ def difference_estimate(
     labelled = checked.sum(axis=1) > 0
     if labelled.sum() < 2:
         raise TooFewClusters(f"the labels need at least 2 checked clusters and stand in {labelled.sum()}")
-    shares = _Shares(truth, checked), _Shares(said_so, checked), _Shares(supported - said_so, judged - checked)
-    factors = [float(weights[group]) for group in used]
-    for part, what in zip(shares[1:], ("checked", "unchecked"), strict=True):
-        part.require(what)
-    found = _fit(shares, labelled, factors, trust)
-    variance = found.variance if trust != "tuned" else _jackknife_variance(shares, labelled, factors)
-    quantile = float(t.ppf(1 - tail_of(level, tails), int(labelled.sum()) - 1))
-    reach = quantile * float(np.sqrt(variance))
-    interval = interval_of(found.estimate - reach, found.estimate + reach, level, tails)
-    return PredictionPowered(found.estimate, interval, found.trust)
+    parts = _Parts(
+        truth=_Shares(truth, checked),
+        known=_Shares(said_so, checked),
+        alone=_Shares(supported - said_so, judged - checked),
+        labelled=labelled,
+        weights=np.array([float(weights[group]) for group in used]),
+    )
+    for shares, what in ((parts.known, "checked"), (parts.alone, "unchecked")):
+        shares.require(what)
+    found = _fits(parts, np.ones((1, len(labelled))), trust)
+    variance = float(found.variances[0]) if trust != "tuned" else _jackknife_variance(parts)
+    estimate = float(found.estimates[0])
+    reach = -float(stdtrit(int(labelled.sum()) - 1, float(tail_of(level, tails)))) * float(np.sqrt(variance))
+    interval = interval_of(estimate - reach, estimate + reach, level, tails)
+    return PredictionPowered(estimate, interval, float(found.trusts[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """A contrast of shares over some of the clusters, shape (r,), and what each adds to its error, shape (r, k)."""
+
+    values: Reals
+    influences: Reals
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,67 +155,64 @@ class _Shares:
             if clusters < 2:
                 raise TooFewClusters(f"a group needs {what} items in at least 2 clusters and has them in 1")
 
-    def linear(self, kept: Rows, weights: Sequence[float]) -> "_Linear":
-        """The contrast over the clusters that are kept, and what each of them adds to its error to first order."""
-        value, influence = 0.0, np.zeros(int(kept.sum()))
-        for group, weight in enumerate(weights):
-            successes, trials = self.successes[kept, group], self.trials[kept, group]
-            share = float(successes.sum() / trials.sum())
-            value += weight * share
-            influence += weight * (successes - share * trials) / trials.sum()
-        return _Linear(value, influence)
+    def linear(self, kept: Reals, weights: Reals) -> _Linear:
+        """Their contrast to first order; row r of `kept`, shape (r, k), holds 1 for each cluster that has a part."""
+        totals = kept @ self.trials
+        shares = kept @ self.successes / totals
+        per_trial = weights / totals
+        influences = kept * (per_trial @ self.successes.T - (per_trial * shares) @ self.trials.T)
+        return _Linear(shares @ weights, influences)
 
 
 @dataclass(frozen=True, slots=True)
-class _Linear:
-    """A contrast of shares, and what each cluster adds to its error to first order, shape (k,)."""
+class _Parts:
+    """What the estimate is made of: shares by people and by the judge, and which clusters have labels."""
 
-    value: float
-    influence: Reals
+    truth: _Shares
+    known: _Shares
+    alone: _Shares
+    labelled: npt.NDArray[np.bool_]
+    weights: Reals
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
-    estimate: float
-    trust: float
-    variance: float
+class _Fits:
+    """Estimates, the judge's weights, and variances to first order that take these for known; shape (r,) each."""
+
+    estimates: Reals
+    trusts: Reals
+    variances: Reals
 
 
-def _fit(
-    shares: tuple[_Shares, _Shares, _Shares],
-    labelled: Rows,
-    weights: Sequence[float],
-    trust: Trust,
-    *,
-    without: int | None = None,
-) -> _Fit:
-    """The estimate, over all clusters or without one of them, the judge's weight, and its variance to first order."""
-    kept = np.arange(len(labelled)) != without
-    truth, known, alone = (part.linear(kept, weights) for part in shares)
-    judge = _Linear(known.value - alone.value, known.influence - alone.influence)
-    sizes = int((kept & labelled).sum()), int((kept & ~labelled).sum())
-    scale = np.where(labelled[kept], *(size / max(size - 1, 1) for size in sizes))
-    weight = _fixed(trust) if trust != "tuned" else _tuned(truth.influence, judge.influence, scale)
-    variance = float((scale * (truth.influence - weight * judge.influence) ** 2).sum())
-    return _Fit(truth.value - weight * judge.value, weight, variance)
+def _fits(parts: _Parts, kept: Reals, trust: Trust) -> _Fits:
+    """The estimates over the clusters that each row keeps."""
+    truth, known, alone = (shares.linear(kept, parts.weights) for shares in (parts.truth, parts.known, parts.alone))
+    values, influences = known.values - alone.values, known.influences - alone.influences
+    labelled, others = (kept @ rows for rows in (parts.labelled, ~parts.labelled))
+    unbiased = [size / np.maximum(size - 1, 1) for size in (labelled, others)]
+    scale = np.where(parts.labelled, *(factor[:, np.newaxis] for factor in unbiased))
+    if trust == "tuned":
+        spread, together = ((scale * other * influences).sum(axis=1) for other in (influences, truth.influences))
+        trusts = np.divide(together, spread, out=np.zeros(len(kept)), where=spread > 0).clip(0, 1)
+    else:
+        trusts = np.full(len(kept), _fixed(trust))
+    variances = (scale * (truth.influences - trusts[:, np.newaxis] * influences) ** 2).sum(axis=1)
+    return _Fits(truth.values - trusts * values, trusts, variances)
 
 
-def _tuned(truth: Reals, judge: Reals, scale: Reals | float) -> float:
-    """The weight in [0, 1] that takes most of the variance away; 0 where the judge's contrast has none."""
-    spread = float((scale * judge**2).sum())
-    return min(max(float((scale * truth * judge).sum()) / spread, 0.0), 1.0) if spread > 0 else 0.0
-
-
-def _jackknife_variance(shares: tuple[_Shares, _Shares, _Shares], labelled: Rows, weights: Sequence[float]) -> float:
+def _jackknife_variance(parts: _Parts) -> float:
     """What the estimate varies by when each cluster is left out in turn and the judge's weight is tuned again.
 
-    The variance to first order takes the weight for fixed, and is too small by what tuning it to these data gained.
+    The variance to first order takes the weight for known, and is too small by what tuning it to these data gained.
     """
-    estimates = np.array(
-        [_fit(shares, labelled, weights, "tuned", without=cluster).estimate for cluster in range(len(labelled))]
+    clusters = len(parts.labelled)
+    some = max(1, _CELLS_AT_ONCE // clusters)
+    left_out = (np.arange(first, min(first + some, clusters)) for first in range(0, clusters, some))
+    estimates = np.concatenate(
+        [_fits(parts, (np.arange(clusters) != rows[:, np.newaxis]) * 1.0, "tuned").estimates for rows in left_out]
     )
     variance = 0.0
-    for stratum in (labelled, ~labelled):
+    for stratum in (parts.labelled, ~parts.labelled):
         if size := int(stratum.sum()):
             variance += (size - 1) / size * float(((estimates[stratum] - estimates[stratum].mean()) ** 2).sum())
     return variance

@@ -17,7 +17,7 @@ AGREEMENT_BANDS = (
     (0.40, "fair"),
     (0.20, "slight"),
 )
-"""Names of coefficients from a value on, after Krippendorff (.80, .667) and Landis & Koch (the rest)."""
+"""Bars and names; those of .80 and .667 are Krippendorff's bars, and the words are no other author's."""
 
 
 def composite_reliability(composites: ArrayLike) -> Agreement:

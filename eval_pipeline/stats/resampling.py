@@ -6,8 +6,9 @@ import numpy as np
 
 from eval_pipeline.errors import InputRefused, TooFewClusters
 from eval_pipeline.stats.arrays import Counts
+from eval_pipeline.stats.scalars import whole_number
 
-_AT_ONCE = 1 << 20  # row numbers held at a time: 8 MB
+_AT_ONCE = 1 << 16  # row numbers held at a time: half a megabyte, which stays in the cache
 _GROUPED_FROM = 10_000  # below, drawing every row costs less than looking for rows that repeat
 _ROWS_OF_A_TYPE = 25  # where rows repeat that often on average, drawing types is cheaper than drawing rows
 _BLOCKED_FROM = 100_000  # beyond, the rows no longer fit the cache, and are drawn a block at a time
@@ -105,8 +106,7 @@ def resampled_weights(repeats: Counts, *, resamples: int, rng: np.random.Generat
 def _require(clusters: int, resamples: int, rng: np.random.Generator) -> None:
     if clusters < 2:
         raise TooFewClusters(f"a bootstrap over clusters needs at least 2 clusters and was given {clusters}")
-    if resamples < 1:
-        raise InputRefused(f"resamples: found {resamples}, expected 1 or more")
+    whole_number(resamples, "resamples", at_least=1)
     if isinstance(rng.bit_generator, np.random.MT19937):
         raise InputRefused("rng: found a generator of 32-bit words, expected one of 64 bits such as default_rng gives")
 

@@ -13,12 +13,12 @@ from eval_pipeline.stats.arrays import reals, whole_numbers
 Chosen = TypeVar("Chosen", bound=str)
 
 
-def whole_number(value: int, name: str) -> int:
+def whole_number(value: int, name: str, *, at_least: int | None = None) -> int:
     """One whole number as a Python integer, which does not wrap around.
 
-    Raises: InputRefused: it is missing, has a fraction, or is not one number.
+    Raises: InputRefused: it is missing, below `at_least`, has a fraction, or is not one number.
     """
-    number = whole_numbers(value, name)
+    number = whole_numbers(value, name, at_least=at_least)
     if number.shape:
         raise InputRefused(f"{name}: found an array, expected one number")
     return int(number)
@@ -47,6 +47,28 @@ def choice(value: Chosen, of: Any, name: str) -> Chosen:
     return value
 
 
+def positive_number(value: Number, name: str) -> float:
+    """One finite number above 0.
+
+    Raises: InputRefused: it is not above 0, or not one number.
+    """
+    number = real_number(value, name)
+    if number <= 0:
+        raise InputRefused(f"{name}: found {number:g}, expected a number above 0")
+    return number
+
+
+def exact_share(value: Number, name: str) -> Fraction:
+    """A share in [0, 1] as the fraction or the float that it is.
+
+    Raises: InputRefused: it lies outside [0, 1], or is not one number.
+    """
+    share = value if isinstance(value, Fraction) else Fraction(real_number(value, name))
+    if not 0 <= share <= 1:
+        raise InputRefused(f"{name}: found {float(share):g}, expected a number in [0, 1]")
+    return share
+
+
 def open_share(value: Number, name: str) -> float:
     """A share that is neither 0 nor 1, such as an alpha or a power.
 
@@ -58,12 +80,20 @@ def open_share(value: Number, name: str) -> float:
     return share
 
 
+def as_printed(value: Number, name: str) -> Fraction:
+    """A fraction as it is, or a float as the decimal that it prints as: .95 is 19/20.
+
+    Raises: InputRefused: it is missing, infinite, or not one number.
+    """
+    return value if isinstance(value, Fraction) else Fraction(repr(real_number(value, name)))
+
+
 def exact_level(level: Number) -> Fraction:
     """A coverage in (0, 1) as a fraction; a float is taken for the decimal that it prints as, .95 for 19/20.
 
     Raises: InputRefused: it does not lie in (0, 1), or is not one number.
     """
-    share = level if isinstance(level, Fraction) else Fraction(repr(real_number(level, "level")))
+    share = as_printed(level, "level")
     if not 0 < share < 1:
         raise InputRefused(f"level: found {level}, expected a coverage in (0, 1)")
     return share

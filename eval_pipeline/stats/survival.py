@@ -44,48 +44,6 @@ class RiskTable:
     rows: Counts
 
 
-def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None) -> RiskTable:
-    """The table of one group of subjects, or of two arms.
-
-    Args:
-        times: shape (n,), above 0; when each subject had the event or was last seen.
-        events: shape (n,), 1 for the event and 0 for a subject who was last seen without it.
-        arm: shape (n,), 0 or 1; None for one group.
-
-    Raises:
-        InputRefused: a time is not above 0, events or arm other than 0 or 1, or unequal lengths.
-        TooFewObservations: n = 0.
-
-    """
-    until = labels(times, "times")
-    until = whole_numbers(until, "times") if until.dtype.kind in "iu" else reals(until, "times")
-    happened, side = flags(events, "events"), None if arm is None else flags(arm, "arm")
-    for name, array in (("times", until), ("events", happened), ("arm", side)):
-        if array is not None:
-            in_a_row(array, name)
-    require_equal_lengths(times=until, events=happened, arm=happened if side is None else side)
-    if not until.size:
-        raise TooFewObservations("found no subject; a curve or a test of survival needs at least one")
-    if until.min() <= 0:
-        raise InputRefused(f"times: found {until.min():g}, expected times above 0")
-    distinct, rows = _rows(until)
-    cells = happened.copy() if side is None else side * 2 + happened
-    cells *= len(distinct)
-    cells += rows
-    arms = 1 if side is None else 2
-    table = np.bincount(cells, minlength=arms * 2 * len(distinct)).reshape(arms, 2, -1)
-    at_risk = table.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
-    return RiskTable(distinct, at_risk, table[:, 1], rows)
-
-
-def _rows(times: Reals | Counts) -> tuple[Reals, Counts]:
-    """Ascending times, and which of them is each subject's; small whole numbers are their own rows, without a sort."""
-    if times.max() <= times.size and ((whole := times.astype(np.int64, copy=False)) is times or (whole == times).all()):
-        return np.arange(whole.max() + 1, dtype=np.float64), whole
-    distinct, rows = np.unique(times, return_inverse=True)
-    return distinct.astype(np.float64), rows.astype(np.int64, copy=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Survival:
     """The share without the event up to a time.
@@ -142,6 +100,48 @@ class Curve:
             raise TooFewObservations(f"S({time:g}) is unknown: the last subject was seen at {self.followed_until:g}")
         interval = Interval(float(self.low[row]), float(self.high[row]), self.level)
         return Survival(float(self.survival[row]), float(self.std_error[row]), interval)
+
+
+def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None) -> RiskTable:
+    """The table of one group of subjects, or of two arms.
+
+    Args:
+        times: shape (n,), above 0; when each subject had the event or was last seen.
+        events: shape (n,), 1 for the event and 0 for a subject who was last seen without it.
+        arm: shape (n,), 0 or 1; None for one group.
+
+    Raises:
+        InputRefused: a time is not above 0, events or arm other than 0 or 1, or unequal lengths.
+        TooFewObservations: n = 0.
+
+    """
+    until = labels(times, "times")
+    until = whole_numbers(until, "times") if until.dtype.kind in "iu" else reals(until, "times")
+    happened, side = flags(events, "events"), None if arm is None else flags(arm, "arm")
+    given = {"times": until, "events": happened} | ({} if side is None else {"arm": side})
+    for name, array in given.items():
+        in_a_row(array, name)
+    require_equal_lengths(**given)
+    if not until.size:
+        raise TooFewObservations("found no subject; a curve or a test of survival needs at least one")
+    if until.min() <= 0:
+        raise InputRefused(f"times: found {until.min():g}, expected times above 0")
+    distinct, rows = _rows(until)
+    cells = happened.copy() if side is None else side * 2 + happened
+    cells *= len(distinct)
+    cells += rows
+    arms = 1 if side is None else 2
+    table = np.bincount(cells, minlength=arms * 2 * len(distinct)).reshape(arms, 2, -1)
+    at_risk = table.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
+    return RiskTable(distinct, at_risk, table[:, 1], rows)
+
+
+def _rows(times: Reals | Counts) -> tuple[Reals, Counts]:
+    """Ascending times, and which of them is each subject's; small whole numbers are their own rows, without a sort."""
+    if times.max() <= times.size and ((whole := times.astype(np.int64, copy=False)) is times or (whole == times).all()):
+        return np.arange(whole.max() + 1, dtype=np.float64), whole
+    distinct, rows = np.unique(times, return_inverse=True)
+    return distinct.astype(np.float64), rows.astype(np.int64, copy=False)
 
 
 def kaplan_meier(times: ArrayLike, events: ArrayLike, *, level: Number, transform: Transform) -> Curve:

@@ -6,9 +6,9 @@ from math import ceil, log, sqrt
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from eval_pipeline.errors import InputRefused, NoEffect, TooFewObservations
+from eval_pipeline.errors import NoEffect, TooFewObservations
 from eval_pipeline.stats.power import alpha_and_power, standard_errors
-from eval_pipeline.stats.scalars import open_share, real_number, whole_number
+from eval_pipeline.stats.scalars import open_share, positive_number, real_number, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ def schoenfeld_power(events: int, *, hazard_ratio: float, allocation: float, alp
     Source: Schoenfeld (1983), Biometrics 39(2), 499-503.
 
     """
-    if (events := whole_number(events, "events")) < 0:
-        raise InputRefused(f"events: found {events}, expected 0 or more")
+    events = whole_number(events, "events", at_least=0)
     drift = sqrt(events) * _drift_per_root_event(hazard_ratio, allocation)
     return float(ndtr(drift - norm.isf(open_share(alpha, "alpha") / 2)))
 
@@ -101,7 +100,7 @@ def freedman_size(
 
     """
     alpha, power = alpha_and_power(alpha, power)
-    ratio, arms = _hazard_ratio(hazard_ratio), _positive(treated_per_control, "treated_per_control")
+    ratio, arms = _hazard_ratio(hazard_ratio), positive_number(treated_per_control, "treated_per_control")
     events = (standard_errors(alpha, power) * (1 + arms * ratio) / (1 - ratio)) ** 2 / arms
     treated_rate = real_number(treated_event_rate, "treated_event_rate", low=0, high=1)
     control_rate = real_number(control_event_rate, "control_event_rate", low=0, high=1)
@@ -118,15 +117,9 @@ def _drift_per_root_event(hazard_ratio: float, allocation: float) -> float:
 
 
 def _hazard_ratio(value: float) -> float:
-    if (ratio := _positive(value, "hazard_ratio")) == 1:
+    if (ratio := positive_number(value, "hazard_ratio")) == 1:
         raise NoEffect("a hazard ratio of 1 is no effect; no number of events is large enough to find it")
     return ratio
-
-
-def _positive(value: float, name: str) -> float:
-    if (number := real_number(value, name)) <= 0:
-        raise InputRefused(f"{name}: found {number:g}, expected a number above 0")
-    return number
 
 
 def _require_events(rate: float) -> None:

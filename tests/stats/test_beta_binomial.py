@@ -191,7 +191,7 @@ def test_a_weight_that_is_not_above_0_is_refused_by_name(weight):
 
 @pytest.mark.parametrize(("successes", "trials"), [(5, 4), (-1, 4), (1, 0)])
 def test_successes_outside_the_trials_are_refused(successes, trials):
-    with pytest.raises(InputRefused, match=rf"successes must lie in 0..{trials}, found {successes}"):
+    with pytest.raises(InputRefused, match=rf"successes: found {successes}, expected 0..{trials}"):
         PRIOR.updated(successes, trials)
 
 

@@ -102,7 +102,7 @@ def test_the_bound_covers_in_simulated_studies():
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
 def test_successes_outside_the_trials_are_refused(successes, trials):
     """clopper_pearson-15."""
-    with pytest.raises(ValueError, match=rf"successes must lie in 0..{trials}, found {successes}"):
+    with pytest.raises(ValueError, match=rf"successes: found {successes}, expected 0..{trials}"):
         lower_bound(successes, trials, level=0.95)
 
 
@@ -182,7 +182,7 @@ def test_the_interval_covers_in_simulated_studies():
 
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
 def test_an_interval_of_successes_outside_the_trials_is_refused(successes, trials):
-    with pytest.raises(ValueError, match=rf"successes must lie in 0..{trials}, found {successes}"):
+    with pytest.raises(ValueError, match=rf"successes: found {successes}, expected 0..{trials}"):
         exact_interval(successes, trials, level=0.95)
 
 
@@ -305,7 +305,7 @@ def test_what_is_no_count_is_refused_by_name(estimate, value):
 
 @pytest.mark.parametrize(("successes", "trials"), [(-1, 5), (6, 5), (4, 3), (1, 0)])
 def test_every_estimate_refuses_successes_outside_the_trials(successes, trials):
-    message = rf"successes must lie in 0..{trials}, found {successes}"
+    message = rf"successes: found {successes}, expected 0..{trials}"
     with pytest.raises(InputRefused, match=message):
         upper_bound(successes, trials, level=0.95)
     with pytest.raises(InputRefused, match=message):

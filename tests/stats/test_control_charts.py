@@ -15,7 +15,7 @@ from eval_pipeline.stats.control_charts import (
     SpecialCause,
     XmrLimits,
     p_chart,
-    pooled_share,
+    p_chart_centre,
     runs_of_8,
     special_causes,
     xmr_limits,
@@ -207,7 +207,7 @@ def test_a_stable_process_of_20_points_has_a_run_of_8_as_often_as_coins_do():
 
 def test_the_orange_juice_cans_have_the_limits_of_the_textbook():
     """Montgomery, as R's qcc 2.7 has it in its data set orangejuice; NIST/SEMATECH e-Handbook, 6.3.3.2."""
-    chart = p_chart(JUICE, [50] * 30, centre=pooled_share(JUICE, [50] * 30))
+    chart = p_chart(JUICE, [50] * 30, centre=p_chart_centre(JUICE, [50] * 30))
     assert chart.centre == Fraction(347, 1500)
     assert chart.lower == pytest.approx(np.full(30, 0.0524), abs=5e-5)
     assert chart.upper == pytest.approx(np.full(30, 0.4102), abs=5e-5)
@@ -217,7 +217,7 @@ def test_the_orange_juice_cans_have_the_limits_of_the_textbook():
 def test_a_p_chart_of_unequal_subgroups_by_hand():
     # Centre 10/100. For 9: sqrt(.1 * .9 / 9) = .1, so .4 above and -.2, clipped to 0, below; 100: .1 +- .09;
     # 900: .1 +- .03.
-    centre = pooled_share([1, 9], [20, 80])
+    centre = p_chart_centre([1, 9], [20, 80])
     assert centre == Fraction(1, 10)
     chart = p_chart([4, 0, 100], [9, 100, 900], centre=centre)
     assert chart.shares == pytest.approx(np.array([4 / 9, 0, 1 / 9]))
@@ -243,7 +243,7 @@ def test_limits_reach_neither_below_0_nor_above_1():
 
 @pytest.mark.parametrize(("hits", "same"), [([0, 0, 0], 0), ([10, 10, 10], 10)])
 def test_after_a_baseline_without_spread_any_other_share_lies_outside(hits, same):
-    centre = pooled_share(hits, [10] * 3)
+    centre = p_chart_centre(hits, [10] * 3)
     chart = p_chart([same, 1], [10, 10], centre=centre)
     assert (chart.lower.tolist(), chart.upper.tolist()) == ([float(centre)] * 2, [float(centre)] * 2)
     assert chart.outside.tolist() == [False, True]
@@ -254,8 +254,8 @@ def test_after_a_baseline_without_spread_any_other_share_lies_outside(hits, same
 def test_a_chart_of_misses_is_the_chart_of_hits_upside_down(pairs):
     hits, misses = np.array(pairs).T
     total = hits + misses
-    chart = p_chart(hits, total, centre=pooled_share(hits, total))
-    mirrored = p_chart(misses, total, centre=pooled_share(misses, total))
+    chart = p_chart(hits, total, centre=p_chart_centre(hits, total))
+    mirrored = p_chart(misses, total, centre=p_chart_centre(misses, total))
     assert mirrored.centre == 1 - chart.centre
     assert mirrored.lower == pytest.approx(1 - chart.upper, abs=1e-12)
     assert mirrored.outside.tolist() == chart.outside.tolist()
@@ -279,7 +279,7 @@ def test_narrow_numbers_give_what_wide_ones_give(kind):
 
     assert xmr_limits(given_as([200, 10, 100])) == xmr_limits([200, 10, 100])
     assert runs_of_8(given_as([1] * 8), centre=2) == (7,)
-    assert pooled_share(given_as([90, 90, 90]), given_as([100, 100, 100])) == Fraction(9, 10)
+    assert p_chart_centre(given_as([90, 90, 90]), given_as([100, 100, 100])) == Fraction(9, 10)
     assert p_chart(given_as([90]), given_as([100]), centre=Fraction(1, 2)).outside.tolist() == [True]
 
 
@@ -319,24 +319,24 @@ def test_points_that_are_no_series_of_numbers_are_refused():
 @pytest.mark.parametrize(
     ("hits", "totals", "refusal", "message"),
     [
-        ([1, 5], [4, 4], InputRefused, "subgroup 1: found 5 hits in 4 trials"),
-        ([-1], [4], InputRefused, "hits: found -1"),
-        ([0.5], [4], InputRefused, "hits: found 0.5, expected whole numbers"),
-        ([1], [4, 4], InputRefused, "found 1 hits, 2 totals"),
-        ([[1]], [[4]], InputRefused, "hits: found 2 dimensions"),
-        ([1], [[4]], InputRefused, "totals: found 2 dimensions"),
+        ([1, 5], [4, 4], InputRefused, "subgroup 1: found 5 successes in 4 trials"),
+        ([-1], [4], InputRefused, "successes: found -1"),
+        ([0.5], [4], InputRefused, "successes: found 0.5, expected whole numbers"),
+        ([1], [4, 4], InputRefused, "found 1 successes, 2 trials"),
+        ([[1]], [[4]], InputRefused, "successes: found 2 dimensions"),
+        ([1], [[4]], InputRefused, "trials: found 2 dimensions"),
     ],
 )
 def test_what_are_no_subgroups_is_refused(hits, totals, refusal, message):
     with pytest.raises(refusal, match=message):
-        pooled_share(hits, totals)
+        p_chart_centre(hits, totals)
     with pytest.raises(refusal, match=message):
         p_chart(hits, totals, centre=Fraction(1, 2))
 
 
 def test_a_share_of_no_trials_is_refused():
     with pytest.raises(RatioUndefined, match="the baseline has no trials"):
-        pooled_share([0, 0], [0, 0])
+        p_chart_centre([0, 0], [0, 0])
     with pytest.raises(RatioUndefined, match="subgroup 1 has no trials"):
         p_chart([1, 0], [2, 0], centre=Fraction(1, 2))
 

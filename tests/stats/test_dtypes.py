@@ -21,13 +21,13 @@ from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.attenuation import paired_gap
 from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
-from eval_pipeline.stats.control_charts import p_chart, pooled_share, runs_of_8, special_causes, xmr_limits
+from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
 from eval_pipeline.stats.drift import drift
 from eval_pipeline.stats.effects import cliffs_delta, leave_one_out_correlations, spearman
 from eval_pipeline.stats.hazards import hazards
 from eval_pipeline.stats.judged_clusters import JudgedClusters, tabulated
 from eval_pipeline.stats.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, paradox, raw_agreement
-from eval_pipeline.stats.logrank import clustered_log_rank, log_rank
+from eval_pipeline.stats.log_rank import clustered_log_rank, log_rank
 from eval_pipeline.stats.multiplicity import benjamini_hochberg, bonferroni, holm
 from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.percentile import percentile
@@ -36,7 +36,7 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
 from eval_pipeline.stats.prediction_powered import prediction_powered_mean
 from eval_pipeline.stats.ratings import coded
 from eval_pipeline.stats.reliability import composite_reliability, mean_correlation
-from eval_pipeline.stats.sequential import normal_mixture_boundary
+from eval_pipeline.stats.confidence_sequence import normal_mixture_boundary
 from eval_pipeline.stats.survival import kaplan_meier, risk_table
 
 Convert = Callable[[np.ndarray], Any]
@@ -101,7 +101,7 @@ CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
     xmr_limits: lambda to: xmr_limits(to(VALUES)),
     special_causes: lambda to: special_causes(to(VALUES), limits=xmr_limits(VALUES[:4])),
     runs_of_8: lambda to: runs_of_8(to(np.sort(VALUES)), centre=60),
-    pooled_share: lambda to: pooled_share(to(HITS[:, 0]), to(TRIALS[:, 0])),
+    p_chart_centre: lambda to: p_chart_centre(to(HITS[:, 0]), to(TRIALS[:, 0])),
     p_chart: lambda to: p_chart(to(HITS[:, 0]), to(TRIALS[:, 0]), centre=Fraction(7, 10)),
     percentile: lambda to: percentile(to(VALUES), share=0.9, level=0.9),
     normal_mixture_boundary: lambda to: normal_mixture_boundary(to(VALUES), rho=5.0, level=0.9),

@@ -709,10 +709,10 @@ def ranged(hits, totals) -> Bootstrap:
     [
         ([1, 2], [2, 2], r"found shapes \(2,\) and \(2,\), expected one shape \(clusters, columns\)"),
         ([[1, 2], [1, 1]], [[2, 2]], r"found shapes \(2, 2\) and \(1, 2\)"),
-        ([[1, 2], [1]], [[2, 2], [2, 2]], "hits: found rows of unequal lengths"),
-        ([[1, -2], [1, 1]], [[2, 2], [2, 2]], "hits: found -2, expected 0 or more"),
-        ([[1, 2], [1, 1]], [[2, 2.5], [2, 2]], "totals: found 2.5, expected whole numbers"),
-        ([[1, 2], [1, 1]], [[2, np.nan], [2, 2]], "totals: found nan, expected finite numbers"),
+        ([[1, 2], [1]], [[2, 2], [2, 2]], "successes: found rows of unequal lengths"),
+        ([[1, -2], [1, 1]], [[2, 2], [2, 2]], "successes: found -2, expected 0 or more"),
+        ([[1, 2], [1, 1]], [[2, 2.5], [2, 2]], "trials: found 2.5, expected whole numbers"),
+        ([[1, 2], [1, 1]], [[2, np.nan], [2, 2]], "trials: found nan, expected finite numbers"),
         ([[1, 2], [1, 1]], [[2**62, 2], [2, 2]], r"sum of up to 9\.22337e\+18, expected less than 2\^63"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
 from eval_pipeline.stats.judged_clusters import JudgedClusters, tabulated, with_gold
-from eval_pipeline.stats.prediction_powered import difference_estimate, prediction_powered_mean
+from eval_pipeline.stats.prediction_powered import prediction_powered_contrast, prediction_powered_mean
 from tests.stats.simulate import as_gold, holds, judged
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
@@ -36,7 +36,7 @@ def mean(truth, judged_too, alone, *, trust="tuned", level=0.95):
 
 
 def estimate(table, weights, *, trust="tuned", level=0.95, tails="two"):
-    return difference_estimate(table, weights, trust=trust, level=level, tails=tails)
+    return prediction_powered_contrast(table, weights, trust=trust, level=level, tails=tails)
 
 
 def ends(found):

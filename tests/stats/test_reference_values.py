@@ -26,13 +26,13 @@ from eval_pipeline.stats.attenuation import (
 )
 from eval_pipeline.stats.beta_binomial import Beta
 from eval_pipeline.stats.binomial import exact_interval
-from eval_pipeline.stats.control_charts import p_chart, pooled_share, runs_of_8, special_causes, xmr_limits
+from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
 from eval_pipeline.stats.corrected_ratio import corrected_contrast
 from eval_pipeline.stats.correction import known_errors_interval, lang_reiczigel, rogan_gladen
 from eval_pipeline.stats.effects import cliffs_delta
 from eval_pipeline.stats.judged_clusters import JudgedClusters, tabulated, with_gold
 from eval_pipeline.stats.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, paradox
-from eval_pipeline.stats.logrank import log_rank
+from eval_pipeline.stats.log_rank import log_rank
 from eval_pipeline.stats.multiplicity import benjamini_hochberg, holm
 from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
@@ -40,7 +40,7 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast
 from eval_pipeline.stats.power import two_proportion_power, two_proportion_size
 from eval_pipeline.stats.prediction_powered import prediction_powered_mean
 from eval_pipeline.stats.reliability import mean_correlation, raters_needed, spearman_brown
-from eval_pipeline.stats.sequential import mean_sequence, normal_mixture_boundary, normal_mixture_rho
+from eval_pipeline.stats.confidence_sequence import mean_sequence, normal_mixture_boundary, normal_mixture_rho
 from eval_pipeline.stats.survival import kaplan_meier
 from eval_pipeline.stats.survival_power import freedman_size, schoenfeld_size
 
@@ -296,7 +296,7 @@ def arms(given: Given) -> Given:
 def charted(given: Given) -> Given:
     if "defectives" in given:
         sizes = np.broadcast_to(given["n"], len(given["defectives"]))
-        chart = p_chart(given["defectives"], sizes, centre=pooled_share(given["defectives"], sizes))
+        chart = p_chart(given["defectives"], sizes, centre=p_chart_centre(given["defectives"], sizes))
         return {
             "p_bar": chart.centre,
             "ucl": chart.upper[0],

@@ -7,8 +7,9 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.stats.bootstrap import Bootstrap, Tails
+from eval_pipeline.stats.bootstrap import Bootstrap
 from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
+from eval_pipeline.stats.tails import Tails
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 

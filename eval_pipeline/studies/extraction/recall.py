@@ -124,7 +124,9 @@ def _group(
     )
 
 
-def _bootstrap(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan) -> Bootstrap[Fraction] | None:
+def _bootstrap(
+    hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: ExtractionPlan
+) -> Bootstrap[Fraction] | None:
     try:
         return contrast(hits[:, np.newaxis], judged[:, np.newaxis], [1], "two", plan)
     except (TooFewClusters, RatioUndefined, ThinResamples):

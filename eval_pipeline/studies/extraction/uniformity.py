@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from eval_pipeline.errors import RatioUndefined, Refused, ThinResamples, TooFewClusters
 from eval_pipeline.records import Interval, Reason, Refusal
-from eval_pipeline.stats.bootstrap import Bootstrap, Tails
+from eval_pipeline.stats.bootstrap import Bootstrap
+from eval_pipeline.stats.tails import Tails
 from eval_pipeline.studies.extraction.contrasts import contrast, spread
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of

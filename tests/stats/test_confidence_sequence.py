@@ -13,7 +13,7 @@ from scipy.stats import betabinom, binom, binomtest
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.binomial import exact_interval
-from eval_pipeline.stats.sequential import mean_sequence, normal_mixture_boundary, normal_mixture_rho
+from eval_pipeline.stats.confidence_sequence import mean_sequence, normal_mixture_boundary, normal_mixture_rho
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -222,7 +222,7 @@ def test_a_level_next_to_0_or_1_leaves_the_observed_mean_within_its_interval(lev
 @pytest.mark.parametrize(
     ("total", "n", "message"),
     [
-        (3, 2, r"total: found 3, expected numbers in \[0, 2\]"),
+        (3, 2, r"total: found 3, expected a number in \[0, 2\]"),
         (-1, 2, "total: found -1"),
         (float("nan"), 2, "total: found nan"),
         (None, 2, "total: found a missing value"),

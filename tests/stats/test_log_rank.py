@@ -12,7 +12,7 @@ from statsmodels.duration.hazard_regression import PHReg
 from statsmodels.duration.survfunc import survdiff
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewClusters, TooFewObservations
-from eval_pipeline.stats.logrank import clustered_log_rank, log_rank
+from eval_pipeline.stats.log_rank import clustered_log_rank, log_rank
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SEEDS = st.integers(0, 2**32 - 1)

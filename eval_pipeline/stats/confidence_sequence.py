@@ -6,10 +6,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaln
 
-from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.arrays import ArrayLike, Reals, counts, reals
-from eval_pipeline.stats.scalars import exact_level
+from eval_pipeline.stats.arrays import ArrayLike, Reals, reals
+from eval_pipeline.stats.scalars import exact_level, positive_number, real_number, whole_number
 
 _LOG_LEAST = -700.0  # a mean below exp of this is 0
 _LOG_MOST = -1e-16  # and exp of this is 1, where the beta function of its complement is still finite
@@ -35,8 +34,8 @@ def mean_sequence(total: float, n: int, *, level: Number, tightest_at: float) ->
         Hoeffding (1963), JASA 58, 13-30 (convexity).
 
     """
-    size = int(counts(n, "n"))
-    yes = float(reals(total, "total", low=0, high=size))
+    size = whole_number(n, "n", at_least=0)
+    yes = real_number(total, "total", low=0, high=size)
     threshold, rho = _log_threshold(level), normal_mixture_rho(tightest_at=tightest_at, level=level)
     concentration = float(np.clip(rho - 1, *_CONCENTRATIONS))
     low = _low_end(yes, size - yes, concentration, threshold)
@@ -56,10 +55,8 @@ def normal_mixture_rho(*, tightest_at: float, level: Number) -> float:
     Source: Howard, Ramdas, McAuliffe & Sekhon (2021), Annals of Statistics 49(2), 1055-1080.
 
     """
-    if not 0 < tightest_at < np.inf:
-        raise InputRefused(f"tightest_at: found {tightest_at}, expected a finite number above 0")
     twice = 2 * _log_threshold(level)
-    return tightest_at / (twice + log1p(twice))
+    return positive_number(tightest_at, "tightest_at") / (twice + log1p(twice))
 
 
 def normal_mixture_boundary(variances: ArrayLike, *, rho: float, level: Number) -> Reals:
@@ -77,8 +74,7 @@ def normal_mixture_boundary(variances: ArrayLike, *, rho: float, level: Number) 
         (2021), Annals of Statistics 49(2), 1055-1080.
 
     """
-    if not 0 < rho < np.inf:
-        raise InputRefused(f"rho: found {rho}, expected a finite number above 0")
+    rho = positive_number(rho, "rho")
     v = reals(variances, "variances", low=0)
     boundary: Reals = np.sqrt((v + rho) * (np.log1p(v / rho) + 2 * _log_threshold(level)))
     return boundary
