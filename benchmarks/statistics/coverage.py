@@ -29,24 +29,25 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 HEAD = f"""# Measured coverage
 
-How often an interval holds the truth, in percent, over {STUDIES:,} made-up studies a cell with {RESAMPLES:,} resamples
-each. Nominal is 95 %, and a cell is uncertain by ± 1.4 points. In brackets stands the mean width of two-sided
-intervals; "undefined" counts studies that the estimator refused, such as those in which no judgment that is wrong was
-checked. `python -m benchmarks.statistics.coverage` makes this page.
+How often an interval holds the truth, in percent of the studies that gave one, over {STUDIES:,} made-up studies a cell
+with {RESAMPLES:,} resamples each. Nominal is 95 %; a cell near 95 is uncertain by ± 1.4 points, more where studies are
+undefined. In brackets stands the mean width of two-sided intervals; "undefined" counts studies that the estimator
+refused, such as those in which no wrong judgment was checked. `python -m benchmarks.statistics.coverage` made this.
 
-An entry has 1 to 8 propositions in either quartile. Recall varies between entries, with an intraclass correlation of
-.2, and the quartiles of an entry go together.
+An entry has 1 to 8 propositions in each of two quartiles. Recall varies between entries, with an intraclass correlation
+of .2, and the quartiles of an entry go together.
 
 - The preregistered intervals are percentiles of a bootstrap over entries. With 90 entries and recall away from 0 and 1
   they come within two points of what they promise. With 20 entries, or near 0 and 1 where few entries fail and a
-  resample can only repeat them, they fall short, and BCa helps where it is defined.
-- `share_interval`, `share_difference`, `corrected_share` and `corrected_difference` hold throughout: they take from the
-  entries how many independent propositions the data are worth, and are exact for that many. Where they differ from the
-  bootstrap's, believe these.
-- Recall as it was judged, uncorrected, is another quantity: its interval misses the truth, the more so the more is
-  judged.
-- Of the difference estimator, fix the trust beforehand: a trust tuned to few labels is little more than noise where
-  labels hardly vary.
+  resample can only repeat them, they fall short. BCa helps the interval of a recall near 0 and 1; it worsens the bound
+  of a loss.
+- `share_interval`, `share_difference`, `corrected_share` and `corrected_difference` come within a point and a half of
+  their level or lie above it: they take from the entries how many independent propositions the data are worth. Where
+  they differ from the bootstrap's, believe these.
+- Recall as it was judged, uncorrected, is another quantity: its interval (`share_interval`, `share_difference`) misses
+  the truth, the more so the more is judged.
+- Of the prediction-powered estimator, fix the trust beforehand: a trust tuned to few labels is little more than noise
+  where labels hardly vary.
 """
 
 
@@ -98,9 +99,19 @@ def bootstrapped(
             resamples=RESAMPLES,
             valid_at_least=RESAMPLES // 2,
             ranks=ranks,
-            rng=np.random.default_rng(4242),
+            rng=np.random.default_rng(SEED),
         ).interval
     )
+
+
+def share_of(hits: Table, trials: Table) -> Interval:
+    """The exact interval of the recall in quartile 1."""
+    return share_interval(hits[:, 0], trials[:, 0], level=LEVEL, tails="two").interval
+
+
+def difference_of_shares(hits: Table, trials: Table) -> Interval:
+    """The upper bound of the loss from two such intervals."""
+    return share_difference(hits, trials, level=LEVEL, tails="upper").interval
 
 
 def of_recall() -> list[str]:
@@ -147,26 +158,16 @@ def of_loss() -> list[str]:
     return ["", "## The bound of the loss", title, "", *rows]
 
 
-def share_of(hits: Table, trials: Table) -> Interval:
-    """The exact interval of the recall in quartile 1."""
-    return share_interval(hits[:, 0], trials[:, 0], level=LEVEL, tails="two").interval
-
-
-def difference_of_shares(hits: Table, trials: Table) -> Interval:
-    """The upper bound of the loss from two such intervals."""
-    return share_difference(hits, trials, level=LEVEL, tails="upper").interval
-
-
 def of_corrections() -> list[str]:
     """The tables for the corrected recall and its loss."""
     share = [
         "| entries, checked | recall | judge: sensitivity, specificity | uncorrected | bootstrap of the ratio |"
-        " `corrected_share` | difference, trust tuned | difference, trust .6 |",
+        " `corrected_share` | prediction-powered, trust tuned | trust .6 |",
         "|---|---|---|---|---|---|---|---|",
     ]
     loss = [
         "| entries, checked | recall in quartile 1, 4 | judge | uncorrected | bootstrap of the ratio |"
-        " `corrected_difference` | difference, trust tuned | difference, trust .6 |",
+        " `corrected_difference` | prediction-powered, trust tuned | trust .6 |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for entries, checked, rates, sensitivity, specificity in (
@@ -219,7 +220,7 @@ def corrected_cells(studies: list[JudgedClusters], weights: list[int], tails: Ta
             resamples=RESAMPLES,
             valid_at_least=RESAMPLES // 2,
             ranks="symmetric",
-            rng=np.random.default_rng(4242),
+            rng=np.random.default_rng(SEED),
         ).interval
 
     def effective(study: JudgedClusters) -> Interval:

@@ -161,7 +161,7 @@ def _of_counts(
     *,
     scale: float,
 ) -> Statistic[Fraction]:
-    """A statistic of sums of counts: `value` of one row, exactly; `values` of many, in floats of the size of `scale`."""
+    """A statistic of sums of counts: `value` of one row, exactly; `values` of many, in floats as large as `scale`."""
 
     def without_one() -> Reals:
         left = whole - np.column_stack(columns)
