@@ -47,6 +47,22 @@ class Label(StrEnum):
     NOT_SUPPORTED = "NOT_SUPPORTED"
 
 
+class Alignment(StrEnum):
+    """Whether the cited passage carries a claim."""
+
+    SUPPORTED = "SUPPORTED"
+    UNSUPPORTED = "UNSUPPORTED"
+    AMBIGUOUS = "AMBIGUOUS"
+    RETRIEVAL_FAILED = "RETRIEVAL_FAILED"
+
+
+class Compliance(StrEnum):
+    """Whether a claim breaks a rule."""
+
+    VIOLATED = "VIOLATED"
+    NOT_VIOLATED = "NOT_VIOLATED"
+
+
 class NoLabel(StrEnum):
     """Why a judge was asked and no label came of it; an event, never a verdict."""
 
@@ -140,13 +156,15 @@ class Proposition:
 class Question:
     """What a judge is asked: does the premise, one text or several, support the hypothesis?
 
-    `repeat` numbers the times that it is asked once more, only to see whether the answer stays the same.
+    `given` is what else it is shown, by name, such as the rule that a claim must keep to. `repeat` numbers the times
+    that it is asked once more, only to see whether the answer stays the same.
     """
 
     entry_id: str
     premise: str | tuple[str, ...]
     hypothesis: str
     repeat: int = 0
+    given: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +190,7 @@ class Judgment:
     key: str
     question: Question
     answer: Answer
-    label: Label | None
+    label: StrEnum | None
     no_label: NoLabel | None
 
 

@@ -25,7 +25,7 @@ from eval_pipeline.judge.completion import (
 )
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.limit import LiveLimit
-from eval_pipeline.judge.prompt import Prompt, user_turn
+from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import PROBE
 from eval_pipeline.judge.spending import NOTHING, Meter, Spending, Tokens, estimated
 from eval_pipeline.judge.transport import AiohttpTransport
@@ -152,7 +152,7 @@ class ChatJudge:
 
     async def _ask(self, question: Question, system: str, patience: "_Patience") -> Answer:
         started = time.monotonic()
-        turn, last, attempt = user_turn(question), NoLabel.TIMED_OUT, 0
+        turn, last, attempt = self._prompt.turn(question), NoLabel.TIMED_OUT, 0
         expected = estimated(system, turn, completion=self._longest)
         while attempt < patience.attempts and await self._permitted(patience):
             attempt += 1

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eval_pipeline.errors import MalformedJournal
 from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.protocol import Judge, key_under
-from eval_pipeline.records import Answer, Judgment, Label, NoLabel, Question
+from eval_pipeline.records import Alignment, Answer, Compliance, Judgment, Label, NoLabel, Question
 
 _SYNC_LINES = 64
 _SYNC_S = 0.05
@@ -32,18 +33,19 @@ class Record(BaseModel):
     premise: str | tuple[str, ...]
     hypothesis: str
     raw: str | None
-    label: Label | None
+    label: Label | Alignment | Compliance | None
     no_label: NoLabel | None
     attempts: int
     tokens: Annotated[int, Field(ge=0, lt=2**40)] | None = None
     latency_s: float = 0.0
     repeat: int = 0
     unread: str | None = None
+    given: dict[str, str] = Field(default_factory=dict)
 
     @property
     def question(self) -> Question:
         """What the judge was asked."""
-        return Question(self.entry_id, self.premise, self.hypothesis, self.repeat)
+        return Question(self.entry_id, self.premise, self.hypothesis, self.repeat, tuple(self.given.items()))
 
     @property
     def answer(self) -> Answer:
@@ -79,12 +81,14 @@ class Journal:
 
 def record_fields(judgment: Judgment, judge: Judge) -> dict[str, Any]:
     """A judgment as a line of a journal holds it, less the time that it took."""
+    given = {"given": dict(judgment.question.given)} if judgment.question.given else {}
     return {
         "key": judgment.key,
         "judge": dict(judge.identity),
         "entry_id": judgment.question.entry_id,
         "premise": judgment.question.premise,
         "hypothesis": judgment.question.hypothesis,
+        **given,
         "raw": judgment.answer.raw,
         "label": judgment.label,
         "no_label": judgment.no_label,
@@ -158,14 +162,14 @@ def _key(record: Record) -> str:
 
 
 def known_answers(
-    journals: Iterable[Journal], judge: Mapping[str, Any], read: Callable[[str], Label | None]
+    journals: Iterable[Journal], judge: Mapping[str, Any], read: Callable[[str], StrEnum | None]
 ) -> dict[str, Answer]:
     """The answers of this judge that gave a label, and still do, by their keys. What gives none is asked again."""
     return {
         record.key: record.answer
         for journal in journals
         for record in journal.records
-        if record.label is not None and record.judge == judge and read(record.raw or "") is record.label
+        if record.label is not None and record.judge == judge and read(record.raw or "") == record.label
     }
 
 

@@ -4,10 +4,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
 
 from eval_pipeline.canonical import text_hash
 from eval_pipeline.errors import PlanRefused
 from eval_pipeline.records import Label, Question
+
+Task = Literal["entailment", "alignment", "constraint"]
 
 _SYSTEM = (
     "You check entailment. The user sends one JSON object with two fields: premise, a text or a list of texts, and"
@@ -26,23 +30,25 @@ _WRAPPING = _SPACE + "\"'`*“”‘’"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A versioned instruction and the rule that reads the answers to it.
+    """A versioned instruction for a task, how a question is put under it, and the rule that reads the answers to it.
 
-    `read` gives the label, or None for an answer that is not exactly one; `reading` names that rule, and is raised when
-    the rule changes. A question whose answer cannot be read is put once more, with the `reminder` after the
-    instruction; never, where there is none.
+    `turn` is what the user is seen to send. `read` gives the label, or None for an answer that is not exactly one;
+    `reading` names that rule, and is raised when the rule changes. A question whose answer cannot be read is put once
+    more, with the `reminder` after the instruction; never, where there is none.
     """
 
     id: str
     system: str
     reminder: str | None
     reading: str
-    read: Callable[[str], Label | None]
+    read: Callable[[str], StrEnum | None]
+    turn: Callable[[Question], str]
+    task: Task
 
     @property
     def hash(self) -> str:
         """The sha256 of the instruction, of how a question is put under it, of the reminder and of the rule's name."""
-        put = user_turn(Question("", ("premise", "premise"), "hypothesis"))
+        put = self.turn(Question("", ("premise", "premise"), "hypothesis"))
         return text_hash("\n".join(filter(None, (self.system, put, self.reminder, self.reading))))
 
 
@@ -76,8 +82,8 @@ _LABELS_RUN_TOGETHER: Mapping[str, Label] = {**_LABELS, "NOTSUPPORTED": Label.NO
 PROMPTS: Mapping[str, Prompt] = {
     prompt.id: prompt
     for prompt in (
-        Prompt("nli-v1", _SYSTEM, _REMINDER, "one word, 2", read_one_word),
-        Prompt("nli-compat", _SYSTEM, None, "without spaces, 2", read_without_spaces),
+        Prompt("nli-v1", _SYSTEM, _REMINDER, "one word, 2", read_one_word, user_turn, "entailment"),
+        Prompt("nli-compat", _SYSTEM, None, "without spaces, 2", read_without_spaces, user_turn, "entailment"),
     )
 }
 

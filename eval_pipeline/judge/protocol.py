@@ -57,14 +57,16 @@ def standing_of(identity: Mapping[str, Any]) -> Standing:
 def seen_by(identity: Mapping[str, Any], question: Question) -> Mapping[str, Any]:
     """What of a question the judge of that identity answers from.
 
-    The texts; for people's labels the entry too, since the same words may be labelled otherwise elsewhere; and of a
-    repeat, which it is, so that it is asked although the answer is known.
+    The texts, and what else it is shown; for people's labels the entry too, since the same words may be labelled
+    otherwise elsewhere; and of a repeat, which it is, so that it is asked although the answer is known.
     """
     seen: dict[str, Any] = {"premise": question.premise, "hypothesis": question.hypothesis}
     if standing_of(identity) is Standing.ORACLE:
         seen["entry_id"] = question.entry_id
     if question.repeat:
         seen["repeat"] = question.repeat
+    if question.given:
+        seen["given"] = dict(question.given)
     return seen
 
 

@@ -6,7 +6,7 @@ import pytest
 from eval_pipeline.errors import JudgeUnknown, Refused
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.endpoint import Endpoint
-from eval_pipeline.judge.prompt import Prompt, prompt_named, read_one_word
+from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Standing, fingerprint, key, standing_of
 from eval_pipeline.judge.spending import Caps, Prices
 from eval_pipeline.records import Question
@@ -163,9 +163,9 @@ def key_with(chat_at, question=QUESTION, **changes):
         {"revision": "r1"},
         {"extra": {"temperature": None}},
         {"prompt": prompt_named("nli-compat")},
-        {"prompt": Prompt("nli-v1", NLI.system + " Be brief.", NLI.reminder, NLI.reading, read_one_word)},
-        {"prompt": Prompt("nli-v1", NLI.system, "Again, please.", NLI.reading, read_one_word)},
-        {"prompt": Prompt("nli-v1", NLI.system, None, NLI.reading, read_one_word)},
+        {"prompt": dataclasses.replace(NLI, system=NLI.system + " Be brief.")},
+        {"prompt": dataclasses.replace(NLI, reminder="Again, please.")},
+        {"prompt": dataclasses.replace(NLI, reminder=None)},
         {"prompt": dataclasses.replace(NLI, reading=NLI.reading + "+")},
         {"question": dataclasses.replace(QUESTION, premise=("He said: x", "It isn't."))},
         {"question": dataclasses.replace(QUESTION, premise="\n\n".join(QUESTION.premise))},

@@ -8,7 +8,7 @@ import pytest
 from eval_pipeline.errors import RunDiffers
 from eval_pipeline.judge.journal import Head, JournalWriter
 from eval_pipeline.judge.offline import LexicalJudge
-from eval_pipeline.judge.prompt import Prompt, prompt_named, read_one_word
+from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import fingerprint, key
 from eval_pipeline.judge.resume import require_same_run
 from eval_pipeline.records import Answer, Judgment, Label, Question
@@ -107,11 +107,7 @@ def test_what_no_label_depends_on_may_have_changed(tmp_path, at, begun, changes)
             f"judge.prompt.sha256 was '{prompt_named('nli-v1').hash[:8]}",
         ),
         (
-            {
-                "prompt": Prompt(
-                    "nli-v1", prompt_named("nli-v1").system, None, prompt_named("nli-v1").reading, read_one_word
-                )
-            },
+            {"prompt": replace(prompt_named("nli-v1"), reminder=None)},
             f"judge.prompt.sha256 was '{prompt_named('nli-v1').hash[:8]}",
         ),
     ],

@@ -10,14 +10,15 @@ from eval_pipeline.canonical import seeded_order
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import PilotRefused
 from eval_pipeline.judge.desk import Desk, work_through
+from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Judge
+from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.records import Kind, Label
 from eval_pipeline.studies.extraction.asking import Row, in_order, judge_proposition
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, Unit, frame_of
 from eval_pipeline.studies.extraction.judging import refusal_of_probe
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
-from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def pilot_in_journal(
     every = {unit.entry_id for unit in frame.judged_units}
     if not every:
         raise PilotRefused("no entry of the fixture is in the corpus; give the corpus that was annotated")
-    with desk_in_journal(judge, plan, journals=journals, run=run, purpose="pilot", resume=False) as desk:
+    prompt, values = prompt_named(plan.judging.prompt), plan.model_dump(mode="json")
+    with desk_in_journal(judge, prompt, values, journals=journals, run=run, purpose="pilot", resume=False) as desk:
         tried = pilot(frame, snapshot, judge, desk, plan, entries=entries)
     return PilotFindings(tried, min(entries, len(every)), len(every))
 

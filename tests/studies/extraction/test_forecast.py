@@ -7,14 +7,20 @@ import pytest
 
 from eval_pipeline.judge import chat
 from eval_pipeline.judge.lexical import entails
+from eval_pipeline.judge.prompt import prompt_named
+from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import Caps, Prices
 from eval_pipeline.studies.extraction.forecast import forecast
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.plan import Strategy
-from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 MEASURED = {"audited_negatives": Fraction(1, 2), "canaries": Fraction(1, 4), "repeats": Fraction(1, 4)}
 NOTHING_BESIDE = {"audited_negatives": Fraction(0), "canaries": Fraction(0), "repeats": Fraction(0)}
+
+
+def told(plan):
+    """The prompt that the judge is told, and the values of the plan."""
+    return prompt_named(plan.judging.prompt), plan.model_dump(mode="json")
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +57,15 @@ def forecast_of(world, tmp_path):
 
     def forecast_of(judge, plan):
         frame = frame_of(world.snapshot, world.fixture, plan)
-        with desk_in_journal(judge, plan, journals=tmp_path, run="asked-nothing", purpose="run", resume=False) as desk:
+        with desk_in_journal(
+            judge,
+            prompt_named(plan.judging.prompt),
+            plan.model_dump(mode="json"),
+            journals=tmp_path,
+            run="asked-nothing",
+            purpose="run",
+            resume=False,
+        ) as desk:
             return forecast(frame, world.snapshot, judge, plan, desk.known)
 
     return forecast_of

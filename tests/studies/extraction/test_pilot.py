@@ -12,15 +12,20 @@ from eval_pipeline.errors import JudgeDown, Refused
 from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Standing
+from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import CapReached, Caps
 from eval_pipeline.records import NoLabel
 from eval_pipeline.studies.extraction.asking import judge_proposition
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.pilot import pilot
 from eval_pipeline.studies.extraction.plan import Strategy
-from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 MEASURED = {"audited_negatives": Fraction(1), "canaries": Fraction(1), "repeats": Fraction(1)}
+
+
+def told(plan):
+    """The prompt that the judge is told, and the values of the plan."""
+    return prompt_named(plan.judging.prompt), plan.model_dump(mode="json")
 
 
 @pytest.fixture(scope="session")
@@ -207,7 +212,15 @@ def test_a_run_under_the_cheapest_strategy_after_a_pilot_asks_only_what_the_pilo
     endpoint.says = lambda request: world.says_anywhere(request.question)
     judge = chat_judge()
     frame = frame_of(world.snapshot, world.fixture, lenient)
-    with desk_in_journal(judge, lenient, journals=tmp_path, run="pilot-1", purpose="pilot", resume=False) as desk:
+    with desk_in_journal(
+        judge,
+        prompt_named(lenient.judging.prompt),
+        lenient.model_dump(mode="json"),
+        journals=tmp_path,
+        run="pilot-1",
+        purpose="pilot",
+        resume=False,
+    ) as desk:
         cheapest = pilot(frame, world.snapshot, judge, desk, lenient, entries=5)[0]
     piloted = set(endpoint.asked)
     assert len(piloted) == len(endpoint.asked)
@@ -235,7 +248,15 @@ def test_a_pilot_of_a_judge_that_goes_down_or_reaches_a_cap_is_ended_and_keeps_w
     frame = frame_of(world.snapshot, world.fixture, lenient)
     with (
         pytest.raises(CapReached, match="the cap of 30 requests"),
-        desk_in_journal(judge, lenient, journals=tmp_path, run="pilot-1", purpose="pilot", resume=False) as desk,
+        desk_in_journal(
+            judge,
+            prompt_named(lenient.judging.prompt),
+            lenient.model_dump(mode="json"),
+            journals=tmp_path,
+            run="pilot-1",
+            purpose="pilot",
+            resume=False,
+        ) as desk,
     ):
         pilot(frame, world.snapshot, judge, desk, lenient, entries=20)
     (journal,) = tmp_path.rglob("*.jsonl")

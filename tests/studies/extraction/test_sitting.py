@@ -10,7 +10,9 @@ import pytest
 
 from eval_pipeline.errors import RunDiffers
 from eval_pipeline.judge.offline import LexicalJudge, read_replay
+from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Standing
+from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import Caps, Prices
 from eval_pipeline.records import NoLabel, Proposition, Reason
 from eval_pipeline.studies.extraction.document import document_bytes
@@ -19,9 +21,13 @@ from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.pilot import pilot
 from eval_pipeline.studies.extraction.plan import Strategy
-from eval_pipeline.studies.extraction.sitting import desk_in_journal
 
 MEASURED = {"audited_negatives": Fraction(1, 2), "canaries": Fraction(1, 4), "repeats": Fraction(1, 4)}
+
+
+def told(plan):
+    """The prompt that the judge is told, and the values of the plan."""
+    return prompt_named(plan.judging.prompt), plan.model_dump(mode="json")
 
 
 @pytest.fixture(scope="session")
@@ -389,7 +395,15 @@ def test_a_pilot_is_no_run_to_be_resumed(world, lenient, amended, sit, endpoint,
     sit(world, lenient, chat_judge(caps=Caps(requests=10)), journals=tmp_path)
     judge, plan = chat_judge(), amended(lenient, seed=7)
     frame = frame_of(world.snapshot, world.fixture, plan)
-    with desk_in_journal(judge, plan, journals=tmp_path, run="pilot-1", purpose="pilot", resume=False) as desk:
+    with desk_in_journal(
+        judge,
+        prompt_named(plan.judging.prompt),
+        plan.model_dump(mode="json"),
+        journals=tmp_path,
+        run="pilot-1",
+        purpose="pilot",
+        resume=False,
+    ) as desk:
         pilot(frame, world.snapshot, judge, desk, plan, entries=2)
     sit(world, lenient, chat_judge(), journals=tmp_path, resume=True)
     with pytest.raises(RunDiffers, match=r"plan\.seed was 4242 and is 7"):
