@@ -56,10 +56,13 @@ def _parts(found: Patterns, values: Reals, scale: Scale) -> tuple[Terms, Callabl
     given = category_counts(rows, len(values))
     if scale == "ordinal":
         return sparse.hstack([_pair_terms(rows, len(values)), given], format="csr"), _ordinal_disagreement(len(values))
-    distances = _distances(values, scale)
     first, second, weight = _pairs(rows)
+    if scale == "nominal":
+        observed = (weight * (first != second)).sum(axis=1)
+        return sparse.hstack([observed[:, np.newaxis], given], format="csr"), _nominal_disagreement
+    distances = _ratio_distances(values)
     observed = (weight * np.where(weight > 0, distances[first, second], 0.0)).sum(axis=1)
-    return sparse.hstack([observed[:, np.newaxis], given], format="csr"), _fixed_disagreement(distances)
+    return sparse.hstack([observed[:, np.newaxis], given], format="csr"), _ratio_disagreement(distances)
 
 
 def _pairs(rows: Counts) -> tuple[Counts, Counts, Reals]:
@@ -70,15 +73,19 @@ def _pairs(rows: Counts) -> tuple[Counts, Counts, Reals]:
     return rows[:, one], rows[:, other], weight
 
 
-def _distances(values: Reals, scale: Scale) -> Reals:
-    """The distance of each two categories, shape (q, q), where it does not depend on the ratings."""
-    if scale == "nominal":
-        return 1 - np.eye(len(values))
+def _nominal_disagreement(sums: Reals) -> Disagreement:
+    observed, given = sums[:, 0], sums[:, 1:]
+    total = given.sum(axis=1)
+    return Disagreement((total - 1) * observed, (total**2 - (given**2).sum(axis=1)) / 2)
+
+
+def _ratio_distances(values: Reals) -> Reals:
+    """The distance of each two categories, shape (q, q)."""
     one, other = values[:, np.newaxis], values[np.newaxis, :]
     return np.divide(one - other, one + other, out=np.zeros((len(values),) * 2), where=one + other > 0) ** 2
 
 
-def _fixed_disagreement(distances: Reals) -> Callable[[Reals], Disagreement]:
+def _ratio_disagreement(distances: Reals) -> Callable[[Reals], Disagreement]:
     def of(sums: Reals) -> Disagreement:
         observed, given = sums[:, 0], sums[:, 1:]
         return Disagreement((given.sum(axis=1) - 1) * observed, ((given @ distances) * given).sum(axis=1) / 2)
@@ -111,8 +118,11 @@ def _ordinal_disagreement(categories: int) -> Callable[[Reals], Disagreement]:
 def _interval_terms(rows: Counts, values: Reals) -> Reals:
     """Of each pattern: sum over pairs of (x - y)^2 / (m - 1), m, sum and sum of squares of its ratings."""
     present = rows != MISSING
-    # From a value that occurs, so that ratings that are all the same leave exactly nothing.
-    numbers = np.where(present, values[rows] - values[len(values) // 2], 0.0)
+    # From the median rating, which occurs: ratings that are all the same leave exactly nothing, and one that lies far
+    # out does not drown the differences of the others.
+    given = np.sort(rows[present])
+    centre = values[given[len(given) // 2]]
+    numbers = np.where(present, values[rows] - centre, 0.0)
     rated, total = present.sum(axis=1), numbers.sum(axis=1)
     mean = total / np.maximum(rated, 1)
     within = (np.where(present, numbers - mean[:, np.newaxis], 0.0) ** 2).sum(axis=1)

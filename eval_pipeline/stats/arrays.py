@@ -83,6 +83,8 @@ def groups(values: ArrayLike, name: str) -> Counts:
 
     """
     array = in_a_row(labels(values, name), name)
+    if array.dtype.kind == "f" and (np.abs(array) > _WHOLE_IN_FLOAT64).any():
+        raise InputRefused(f"{name}: found a name beyond 2^53, expected numbers that a float64 tells apart, or texts")
     if is_missing(array).any() or (isinstance(values, np.ma.MaskedArray) and values.mask.any()):
         raise InputRefused(f"{name}: found a missing value, expected a group for each element")
     try:
@@ -161,7 +163,10 @@ def _plain(values: ArrayLike, name: str) -> npt.NDArray[Any]:
         if not all(isinstance(v, (Real, Decimal, np.bool_)) and not isinstance(v, np.timedelta64) for v in array.flat):
             raise InputRefused(f"{name}: found what is no number, expected numbers")
         if not all(isinstance(value, (int, np.integer)) for value in array.flat):
-            return array.astype(np.float64)
+            try:
+                return array.astype(np.float64)
+            except OverflowError:
+                raise InputRefused(f"{name}: found a number beyond a float64, expected a smaller one") from None
         try:
             return array.astype(np.int64)
         except OverflowError:

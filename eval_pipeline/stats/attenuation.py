@@ -76,7 +76,7 @@ def observed_accuracy(accuracy: float, *, eta: float) -> float:
 
     """
     accuracy = real_number(accuracy, "accuracy", low=0, high=1)
-    return accuracy * _factor(eta) + eta
+    return accuracy * _factor(eta) + float(eta)
 
 
 def true_accuracy(observed: float, *, eta: float) -> float:
@@ -93,7 +93,7 @@ def true_accuracy(observed: float, *, eta: float) -> float:
 
     """
     observed = real_number(observed, "observed", low=0, high=1)
-    return min(max((observed - eta) / _identified(eta), 0.0), 1.0)
+    return min(max((observed - float(eta)) / _identified(eta), 0.0), 1.0)
 
 
 def observed_gap(gap: float, *, eta: float) -> float:
@@ -211,7 +211,7 @@ def disattenuated_correlation(r: float, *, reliability_x: float, reliability_y: 
     for name, reliability in (("reliability_x", reliability_x), ("reliability_y", reliability_y)):
         if real_number(reliability, name, low=0, high=1) == 0:
             raise NotIdentifiable(f"{name} is 0, so the measurement says nothing of what it measures")
-    uncapped = r / sqrt(float(reliability_x) * float(reliability_y))
+    uncapped = r / sqrt(reliability_x) / sqrt(reliability_y)
     return Disattenuated(_within(uncapped), uncapped)
 
 

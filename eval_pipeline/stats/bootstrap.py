@@ -153,7 +153,9 @@ def _moved(statistic: Statistic[N]) -> Callable[[Fraction], Fraction]:
     bias, acceleration = float(norm.ppf(below)), float((influence**3).sum()) / (6 * spread**1.5)
 
     def moved(share: Fraction) -> Fraction:
-        reach = bias + float(norm.ppf(float(share)))
+        # By the nearer tail, of which a float tells more apart.
+        z = float(norm.ppf(float(share))) if 2 * share <= 1 else -float(norm.ppf(float(1 - share)))
+        reach = bias + z
         return Fraction(float(norm.cdf(bias + reach / (1 - acceleration * reach))))
 
     return moved

@@ -1,7 +1,10 @@
 """Intervals for a pooled share and for the difference of two that hold with few clusters and near 0 and 1.
 
 A bootstrap says nothing where no cluster failed, and little where few did. These intervals take from the clusters how
-many independent trials the data are worth, and are those of Clopper and Pearson for so many.
+many independent trials the data are worth, and are those of Clopper and Pearson for so many. They too say too much
+where clusters are large and alike and all but a few of them have no failure: nothing then shows how alike they are.
+With 20 clusters of 20 trials, an intraclass correlation of .2 and a share of .98, a lower bound at 95 % lies above the
+truth in a fifth of studies; with 8 trials, in an eighth; with 4, in a twentieth, as it should.
 """
 
 from dataclasses import dataclass

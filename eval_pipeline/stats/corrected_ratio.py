@@ -13,6 +13,7 @@ from eval_pipeline.stats.bootstrap import Bootstrap, Ranks, bootstrap, of_floats
 from eval_pipeline.stats.correction import rogan_gladen
 from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks, weighed
 from eval_pipeline.stats.resampling import resampled_sums, seed_of
+from eval_pipeline.stats.scalars import whole_number
 from eval_pipeline.stats.tails import Tails
 
 
@@ -52,7 +53,7 @@ def corrected_contrast(
         369-390.
 
     """
-    used = weighed(weights, table)
+    used, resamples = weighed(weights, table), whole_number(resamples, "resamples", at_least=1)
     columns = np.stack([table.supported, table.judged, *checks(table, errors)], axis=1)[:, :, used]
     shares = [corrected_of(group) for group in columns.sum(axis=0).T]
     sums = np.zeros((resamples, 6 * len(used)), dtype=np.int64)

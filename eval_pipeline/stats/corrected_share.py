@@ -11,6 +11,7 @@ from eval_pipeline.stats.cluster_share import BoundedShare, ShareEstimate, diffe
 from eval_pipeline.stats.corrected_ratio import corrected_of
 from eval_pipeline.stats.correction import lang_reiczigel
 from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks
+from eval_pipeline.stats.scalars import whole_number
 from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 
@@ -32,7 +33,7 @@ def corrected_share(table: JudgedClusters, *, errors: Errors, group: int, level:
         Methodology 24(2), 193-201 (effective numbers).
 
     """
-    if not 0 <= group < table.judged.shape[1]:
+    if not 0 <= whole_number(group, "group") < table.judged.shape[1]:
         raise InputRefused(f"group: found {group}, expected one of the {table.judged.shape[1]} groups, from 0 on")
     found = _bounded(table, group, errors, tail=float(tail_of(level, tails)))
     return ShareEstimate(found.share, interval_of(found.low, found.high, level, tails))

@@ -86,7 +86,7 @@ def cliffs_delta(x: ArrayLike, y: ArrayLike, *, level: Number) -> CliffsDelta:
     cells = (wins + losses - n * m * d**2) / ((n - 1) * (m - 1))
     consistent = by_x * (m - 1) / m + by_y * (n - 1) / n + cells / (n * m)
     freedom = (by_x + by_y) ** 2 / (by_x**2 / (n - 1) + by_y**2 / (m - 1)) if by_x + by_y else min(n, m) - 1
-    spread = float(t.ppf((1 + coverage) / 2, freedom)) ** 2 * max(consistent, (1 - d**2) / (n * m - 1))
+    spread = float(t.isf((1 - coverage) / 2, freedom)) ** 2 * max(consistent, (1 - d**2) / (n * m - 1))
     return CliffsDelta(delta, wins, losses, _asymmetric(d, spread, coverage))
 
 
@@ -155,6 +155,7 @@ def leave_one_out_correlations(scores: ArrayLike) -> tuple[PartCorrelation, ...]
 
     """
     table = reals(scores, "scores")
+    table = table / (np.abs(table).max(initial=0.0) or 1.0)  # in no unit, so that no square is beyond a float
     if table.ndim != 2 or table.shape[1] < 2:
         raise InputRefused(f"scores: found shape {table.shape}, expected a row for each unit and two parts or more")
     if len(table) < 2:

@@ -5,11 +5,12 @@ from itertools import count
 import numpy as np
 from scipy.stats import binom, nbinom
 
-from eval_pipeline.errors import NoEffect
+from eval_pipeline.errors import InputRefused, NoEffect
 from eval_pipeline.stats.arrays import Counts
 from eval_pipeline.stats.scalars import open_share, real_number, whole_number
 
 _AT_ONCE = 1024  # numbers of errors that are tried together
+_MOST = 10**7  # units of a gold set; beyond it nobody builds one, and the quantiles take long or are not exact
 
 
 def smallest_size(errors: int, *, bound: float, level: float) -> int:
@@ -92,9 +93,13 @@ def size_for_power(rate: float, *, bound: float, level: float, power: float) -> 
         enough = sizes[binom.cdf(errors, sizes, rate) >= power]
         if enough.size:
             return int(enough[0])
-    raise AssertionError("unreachable: power tends to 1 as units are added")
+    raise AssertionError("unreachable: power tends to 1, or the sizes pass the largest that is tried")
 
 
 def _sizes(errors: Counts, bound: float, level: float) -> Counts:
     """For each number of errors, the level-quantile of the trials up to and with one error more."""
+    if (errors[-1] + 1) / bound > _MOST:
+        raise InputRefused(
+            f"bound: found {bound:g}, for which more than {_MOST:g} units are needed; choose a larger one"
+        )
     return (errors + 1 + nbinom.ppf(level, errors + 1, bound)).astype(np.int64)

@@ -26,8 +26,8 @@ def hazards(attempts: ArrayLike, events: ArrayLike, *, level: Number) -> tuple[H
     """The hazard of each attempt from 1 to the last that was made: of those who came to it, the share with the event.
 
     The hazard of attempt k + 1 is 1 - S(k + 1) / S(k) of the Kaplan-Meier curve. Each interval is exact and stands for
-    itself; it takes subjects as independent. Where they fail together, give `bootstrap.ratio_contrast` the events and
-    the subjects at risk of each cluster.
+    itself; it takes subjects as independent. Where they fail together, give `pooled_ratio.ratio_contrast` the events
+    and the subjects at risk of each cluster.
 
     Args:
         attempts: shape (n,), whole numbers from 1 on; at which attempt each subject had the event, or its last without.

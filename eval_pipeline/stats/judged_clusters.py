@@ -19,7 +19,7 @@ from eval_pipeline.stats.arrays import (
     require_equal_lengths,
     whole_numbers,
 )
-from eval_pipeline.stats.scalars import choice
+from eval_pipeline.stats.scalars import as_printed, choice
 
 NOT_CHECKED = -1
 
@@ -51,7 +51,7 @@ class JudgedClusters:
         said_so = self.true_positives + self.false_positives
         if (self.supported > self.judged).any():
             raise InputRefused("judged clusters: found more supported than judged, expected at most as many")
-        of_population = self.judged > 0
+        of_population = self.judged.sum(axis=1) > 0
         beyond = (said_so > self.supported) | (self.checked - said_so > self.judged - self.supported)
         if beyond[of_population].any():
             raise InputRefused("judged clusters: found more checked items than judged ones, expected at most as many")
@@ -140,4 +140,4 @@ def weighed(weights: Sequence[Fraction | int], table: JudgedClusters) -> list[in
     if len(weights) != table.judged.shape[1] or not any(weights):
         width = table.judged.shape[1]
         raise InputRefused(f"weights: found {list(weights)}, expected one for each of {width} groups and not all 0")
-    return [group for group, weight in enumerate(weights) if weight]
+    return [group for group, weight in enumerate(weights) if as_printed(weight, "weights")]

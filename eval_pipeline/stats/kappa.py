@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from eval_pipeline.errors import InputRefused, TooFewObservations
+from eval_pipeline.errors import InputRefused, NoVariation, TooFewObservations
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.agreement import Agreement, Disagreement, agreement
 from eval_pipeline.stats.arrays import ArrayLike, Reals
@@ -15,6 +15,8 @@ from eval_pipeline.stats.ratings import MISSING, Ratings, Scale, category_counts
 from eval_pipeline.stats.scalars import choice, two_sided_z
 
 Weights = Literal["none", "linear", "quadratic"]
+
+_NO_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,12 @@ class CohenKappa:
     std_error: float
 
     def interval(self, level: Number) -> Interval:
-        """The normal interval, for independent units; `agreement_interval` takes clusters."""
+        """The normal interval, for independent units; `agreement_interval` takes clusters.
+
+        Raises: NoVariation: the raters agree on all units, or one of them is constant; that shows no spread.
+        """
+        if self.std_error < _NO_SPREAD:
+            raise NoVariation("the ratings show no spread of kappa, so that an interval would have no width")
         reach = two_sided_z(level) * self.std_error
         return Interval(self.agreement.estimate - reach, self.agreement.estimate + reach, float(level))
 
@@ -99,10 +106,11 @@ def _by_unit(
     rated = found.rated
     if not (rated >= 2).any():
         raise TooFewObservations("no unit was rated twice, so that there is nothing to agree on")
-    given = category_counts(found.rows, len(table.values)).toarray()
-    pairs = rated * (rated - 1)
-    apart = np.divide(pairs - (given * (given - 1)).sum(axis=1), pairs, out=np.zeros(len(pairs)), where=pairs > 0)
-    terms = np.column_stack([apart, rated >= 2, rated >= 1, given / np.maximum(rated, 1)[:, np.newaxis]])
+    given = category_counts(found.rows, len(table.values))
+    pairs, alike = rated * (rated - 1), np.asarray((given.multiply(given)).sum(axis=1)).ravel() - rated
+    apart = np.divide(pairs - alike, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+    shares = sparse.csr_array(given.multiply(1 / np.maximum(rated, 1)[:, np.newaxis]))
+    terms = sparse.hstack([sparse.csr_array(np.column_stack([apart, rated >= 2, rated >= 1])), shares], format="csr")
 
     def disagreement(sums: Reals) -> Disagreement:
         twice = sums[:, 1] > 0

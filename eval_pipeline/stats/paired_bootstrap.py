@@ -16,6 +16,8 @@ from eval_pipeline.stats.scalars import choice, real_number
 
 Alternative = Literal["two-sided", "greater", "less"]
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
@@ -126,27 +128,39 @@ def shift_test(
         raise TooFewObservations(f"a test of a mean needs at least 2 values and was given {len(sample)}")
     if sample.min() == sample.max():
         raise NoVariation("all values are the same, so that the mean has no standard error")
-    observed = float((sample.mean() - mean) / sample.std(ddof=1) * np.sqrt(len(sample)))
-    moved = sample - sample.mean()
-    lots = (moved.take(rows) for rows in drawn_rows(len(sample), resamples=resamples, rng=rng))
-    statistics = np.concatenate([_t_statistics(lot) for lot in lots])
-    valid = int(np.isfinite(statistics).sum())
+    centred = sample - sample.mean()
+    scale = float(np.abs(centred).max())
+    moved, root = centred / scale, np.sqrt(len(sample))
+    observed = _nothing_if_rounding((sample.mean() - mean) / scale) / moved.std(ddof=1) * root
+    lots, valid = [], 0
+    for rows in drawn_rows(len(sample), resamples=resamples, rng=rng):
+        drawn = moved.take(rows)
+        varied = drawn.min(axis=1) < drawn.max(axis=1)
+        lots.append(_t_statistics(drawn, varied))
+        valid += int(varied.sum())
     if not valid:
         raise NoVariation("in each resample all values are the same, so that none has a standard error")
-    p_value = (int(_beyond(statistics, observed, alternative).sum()) + 1) / (resamples + 1)
-    return ShiftTest(observed, p_value, alternative, resamples, valid, seed_of(rng))
+    # Statistics that differ by rounding alone are equal.
+    nearer = observed - np.copysign(_ROUNDING * abs(observed), observed)
+    p_value = (int(_beyond(np.concatenate(lots), nearer, alternative).sum()) + 1) / (resamples + 1)
+    return ShiftTest(float(observed), p_value, alternative, resamples, valid, seed_of(rng))
 
 
-def _t_statistics(samples: Reals) -> Reals:
-    """The t-statistic of each row's mean against 0; infinite where a row has no standard error, NaN if its mean is 0.
+def _t_statistics(samples: Reals, varied: npt.NDArray[np.bool_]) -> Reals:
+    """The t-statistic of each row's mean against 0; infinite where a row has no standard error, 0 if its mean is 0.
 
     Leaving such rows out would call any two values that differ a significant mean.
     """
-    means, varied = samples.mean(axis=1), samples.min(axis=1) < samples.max(axis=1)
+    means = _nothing_if_rounding(samples.mean(axis=1))
     errors = samples.std(axis=1, ddof=1) / np.sqrt(samples.shape[1])
-    statistics: Reals = np.where(means == 0, np.nan, np.copysign(np.inf, means))
+    statistics: Reals = np.where(means == 0, 0.0, np.copysign(np.inf, means))
     np.divide(means, errors, out=statistics, where=varied)
     return statistics
+
+
+def _nothing_if_rounding(means: Reals) -> Reals:
+    """Means of values up to 1 in size, of which what is left of sums that cancel is taken for 0."""
+    return np.where(np.abs(means) <= _ROUNDING, 0.0, means)
 
 
 def _difference(sums: Counts) -> Fraction:

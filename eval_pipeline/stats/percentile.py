@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, sample
-from eval_pipeline.stats.scalars import exact_level
+from eval_pipeline.stats.scalars import exact_level, open_share
 
 _ROUNDING = 1e-12  # a binomial tail this near the one allowed is the one allowed
 
@@ -49,8 +48,7 @@ def percentile(values: ArrayLike, *, share: float, level: Number) -> Percentile:
 
     """
     found = sample(values, "values")
-    if not 0 < share < 1:
-        raise InputRefused(f"share: found {share}, expected a number between 0 and 1")
+    share = open_share(share, "share")
     coverage = exact_level(level)
     ordered, n = np.sort(found), len(found)
     tail = float((1 - coverage) / 2)

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, require_equal_lengths, sample
 from eval_pipeline.stats.resampling import seed_of
-from eval_pipeline.stats.scalars import choice, whole_number
+from eval_pipeline.stats.scalars import choice, real_number, whole_number
 
 Alternative = Literal["greater", "less", "absolute", "doubled"]
 Method = Literal["exact", "monte-carlo"]
@@ -81,7 +81,7 @@ def two_sample_permutation(
 
     centre = Fraction(taken * int(whole.sum()), len(pool))
     null = _Null(levels, repeats, taken, draw, int(whole[:taken].sum()), centre, slack)
-    return _test(float(first.mean() - second.mean()), null, alternative=alternative, resamples=resamples, rng=rng)
+    return _test(_difference(first, second), null, alternative=alternative, resamples=resamples, rng=rng)
 
 
 def paired_permutation(
@@ -116,7 +116,7 @@ def paired_permutation(
 
     centre = Fraction(int(np.abs(signed).sum()), 2)
     null = _Null(levels, repeats, None, draw, int(signed[signed > 0].sum()), centre, slack)
-    return _test(float((first - second).mean()), null, alternative=alternative, resamples=resamples, rng=rng)
+    return _test(_difference(first, second), null, alternative=alternative, resamples=resamples, rng=rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +234,15 @@ def _on_grid(values: Reals) -> Counts | None:
     return whole.astype(np.int64) if np.array_equal(whole / units, values) else None
 
 
+def _difference(first: Reals, second: Reals) -> float:
+    """Of the means, by way of values up to 1 in size, whose sums are within what a float holds.
+
+    Raises: InputRefused: the difference itself is not.
+    """
+    largest = float(max(np.abs(first).max(), np.abs(second).max())) or 1.0
+    return real_number(float((first / largest).mean() - (second / largest).mean()) * largest, "difference of means")
+
+
 def _rounded(values: Reals) -> Counts:
     """The values in whole units of 2^-40 of the largest."""
-    return np.rint(values * (_UNITS / (np.abs(values).max() or 1.0))).astype(np.int64)
+    return np.asarray(np.rint(values / (np.abs(values).max() or 1.0) * _UNITS), dtype=np.int64)

@@ -10,6 +10,7 @@ from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts
 from eval_pipeline.stats.bootstrap import Bootstrap, Method, Ranks, Statistic, bootstrap, require_valid
 from eval_pipeline.stats.resampling import resampled_sums, seed_of
+from eval_pipeline.stats.scalars import as_printed
 from eval_pipeline.stats.tails import Tails
 
 
@@ -54,7 +55,7 @@ def ratio_contrast(
         An Introduction to the Bootstrap, sections 13.3 (percentile) and 14.3 (BCa).
 
     """
-    exact = [Fraction(weight) for weight in weights if weight]
+    exact = [as_printed(weight, "weights") for weight in weights if weight]
     columns = _columns(successes, trials, weights)
     whole, sums = _valid_sums(columns, resamples=resamples, valid_at_least=valid_at_least, rng=rng)
 

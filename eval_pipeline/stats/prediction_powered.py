@@ -13,7 +13,7 @@ from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, T
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, in_a_row, reals, require_equal_lengths
 from eval_pipeline.stats.judged_clusters import JudgedClusters, weighed
-from eval_pipeline.stats.scalars import two_sided_z
+from eval_pipeline.stats.scalars import real_number, two_sided_z
 from eval_pipeline.stats.tails import Tails, interval_of, tail_of
 
 Trust = float | Literal["tuned"]
@@ -219,6 +219,6 @@ def _jackknife_variance(parts: _Parts) -> float:
 
 
 def _fixed(trust: float | str) -> float:
-    if isinstance(trust, str) or not 0 <= trust <= 1:
-        raise InputRefused(f"trust: found {trust}, expected 'tuned' or a number in [0, 1]")
-    return float(trust)
+    if isinstance(trust, str):
+        raise InputRefused(f"trust: found {trust!r}, expected 'tuned' or a number in [0, 1]")
+    return real_number(trust, "trust", low=0, high=1)

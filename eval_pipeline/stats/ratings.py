@@ -93,7 +93,10 @@ def category_counts(rows: Counts, categories: int) -> sparse.csr_array:
 def _places(present: npt.NDArray[Any], categories: Sequence[Hashable]) -> tuple[list[int], list[Hashable]]:
     """Where each rating stands among the declared categories, and these."""
     declared = list(categories)
-    place = {category: number for number, category in enumerate(declared)}
+    try:
+        place = {category: number for number, category in enumerate(declared)}
+    except TypeError:
+        raise InputRefused("categories: found a list or an object among them, expected numbers or texts") from None
     if len(place) < len(declared):
         raise InputRefused("categories: found one of them twice, expected each once")
     for rating in present.tolist():

@@ -89,7 +89,7 @@ def mean_correlation(scores: ArrayLike) -> float:
     for judge in range(table.shape[1]):
         if table[:, judge].min() == table[:, judge].max():
             raise NoVariation(f"judge {judge} gives every unit the same score, which correlates with nothing")
-    matrix = np.asarray(np.corrcoef(table, rowvar=False))
+    matrix = np.asarray(np.corrcoef(table / np.abs(table).max(axis=0), rowvar=False))
     return float(matrix[np.triu_indices(len(matrix), k=1)].mean())
 
 

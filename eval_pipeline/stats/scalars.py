@@ -59,11 +59,11 @@ def positive_number(value: Number, name: str) -> float:
 
 
 def exact_share(value: Number, name: str) -> Fraction:
-    """A share in [0, 1] as the fraction or the float that it is.
+    """A share in [0, 1] as a fraction; a float is taken for the decimal that it prints as, as in `exact_level`.
 
     Raises: InputRefused: it lies outside [0, 1], or is not one number.
     """
-    share = value if isinstance(value, Fraction) else Fraction(real_number(value, name))
+    share = as_printed(value, name)
     if not 0 <= share <= 1:
         raise InputRefused(f"{name}: found {float(share):g}, expected a number in [0, 1]")
     return share

@@ -23,6 +23,7 @@ from eval_pipeline.stats.scalars import choice, open_share, two_sided_z
 
 Transform = Literal["plain", "log", "log-log"]
 
+_FEW = 32
 _ROUNDING = 1e-9  # far above the error of a product of floats, far below the step of a curve at one event
 
 
@@ -115,8 +116,8 @@ def risk_table(times: ArrayLike, events: ArrayLike, arm: ArrayLike | None = None
         TooFewObservations: n = 0.
 
     """
-    until = labels(times, "times")
-    until = whole_numbers(until, "times") if until.dtype.kind in "iu" else reals(until, "times")
+    whole = labels(times, "times").dtype.kind in "iu"
+    until = whole_numbers(times, "times") if whole else reals(times, "times")
     happened, side = flags(events, "events"), None if arm is None else flags(arm, "arm")
     given = {"times": until, "events": happened} | ({} if side is None else {"arm": side})
     for name, array in given.items():
@@ -224,8 +225,16 @@ def _median_row(survival: Reals, at_risk: Counts, failed: Counts) -> int:
     row = int((survival > 0.5 + _ROUNDING).sum())
     if row < len(survival) and survival[row] > 0.5 - _ROUNDING:
         seen = slice(row + 1)
-        row += 2 * prod((at_risk - failed)[seen].tolist()) > prod(at_risk[seen].tolist())
+        row += 2 * _product((at_risk - failed)[seen].tolist()) > _product(at_risk[seen].tolist())
     return row
+
+
+def _product(numbers: list[int]) -> int:
+    """Of many numbers, in halves: one after the other would multiply ever longer numbers by short ones."""
+    if len(numbers) < _FEW:
+        return prod(numbers)
+    half = len(numbers) // 2
+    return _product(numbers[:half]) * _product(numbers[half:])
 
 
 def _time_of(row: int, times: Reals) -> float | None:

@@ -1,12 +1,13 @@
 """Made-up studies whose truth is known: clusters of unequal size whose items are alike, and a judge that errs."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta
 
-from eval_pipeline.records import Interval
+from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.judged_clusters import JudgedClusters
 
 Table = npt.NDArray[np.int64]
@@ -54,10 +55,47 @@ def judged(
     return [JudgedClusters(*of_study) for of_study in zip(*columns, strict=True)]
 
 
+def some_study(seed: int, *, specificity: float = 0.85) -> JudgedClusters:
+    """A small study of two groups: 12 clusters, of which 6 were checked."""
+    rng = np.random.default_rng(seed)
+    return judged(rng, 1, 12, (0.6, 0.4), sensitivity=0.9, specificity=specificity, checked=6)[0]
+
+
+def one_group(*rows: Sequence[int]) -> JudgedClusters:
+    """A table of one group from rows of six counts, in the order of the fields."""
+    return JudgedClusters(*(np.array(column)[:, None] for column in zip(*rows, strict=True)))
+
+
+def mirrored(table: JudgedClusters) -> JudgedClusters:
+    """The same study, whose unsupported items are counted."""
+    supported, total, hits, misses, rejections, alarms = table.columns
+    return JudgedClusters(total - supported, total, rejections, alarms, hits, misses)
+
+
 def as_gold(study: JudgedClusters) -> JudgedClusters:
     """A study's checked items alone, as of another population."""
     nothing = np.zeros_like(study.judged)
     return JudgedClusters(nothing, nothing, *study.columns[2:])
+
+
+class Estimated(Protocol):
+    """A number with its interval."""
+
+    @property
+    def estimate(self) -> Number: ...
+
+    @property
+    def interval(self) -> Interval: ...
+
+
+def ends(found: Estimated) -> tuple[Number | None, Number | None]:
+    """The two ends of the interval; None where one is open."""
+    return found.interval.low, found.interval.high
+
+
+def coverage(found: Sequence[Estimated], truth: float) -> tuple[int, float]:
+    """In how many studies the interval holds the truth, and the mean estimate."""
+    return sum(holds(one.interval, truth) for one in found), float(np.mean([one.estimate for one in found]))
 
 
 def holds(interval: Interval, truth: float) -> bool:

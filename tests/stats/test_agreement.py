@@ -1,14 +1,14 @@
 """An interval of agreement draws whole clusters of units, counts the resamples that say nothing, and covers."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -18,8 +18,9 @@ from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.bootstrap import Bootstrap
 from eval_pipeline.stats.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, raw_agreement
 from eval_pipeline.stats.resampling import drawn_rows
+from tests.stats.dealt import Dealt, every_resample
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 FOUR_UNITS = [[1, 1], [1, 2], [2, 2], [2, 2]]
 YES_OR_NO = (0, 1)
 STUDIES, RESAMPLES = 400, 300
@@ -36,24 +37,6 @@ COEFFICIENTS: dict[str, Callable[..., Agreement]] = {
     "linear": lambda table: cohen_kappa(table[:, :2], weights="linear", categories=range(5)).agreement,
     "quadratic": lambda table: cohen_kappa(table[:, :2], weights="quadratic", categories=range(5)).agreement,
 }
-
-
-class Dealt:
-    """A generator that deals the row numbers it was given, in their order, two to a word with the first in front."""
-
-    def __init__(self, rows: Iterable[int], clusters: int) -> None:
-        halves = [-(-row * 2**32 // clusters) for row in rows]
-        self.words = [low | high << 32 for low, high in zip(halves[::2], halves[1::2], strict=True)]
-        self.bit_generator = self
-
-    def random_raw(self, size: int) -> np.ndarray:
-        dealt, self.words = self.words[:size], self.words[size:]
-        return np.array(dealt, dtype=np.uint64)
-
-
-def every_resample(units: int, times: int = 1) -> Dealt:
-    """Deals each of the k^k ways to draw k units out of k, so many times."""
-    return Dealt((row for _ in range(times) for draw in product(range(units), repeat=units) for row in draw), units)
 
 
 def interval(found: Agreement, clusters=None, **changed) -> Bootstrap[float]:
@@ -134,13 +117,22 @@ def test_clusters_of_several_units_are_drawn_whole(name):
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(COEFFICIENTS)))
 @LAW
-def test_names_of_clusters_do_not_matter_but_their_order(seed, name):
+def test_other_names_of_clusters_in_the_same_order_give_the_same_draws(seed, name):
     rng = np.random.default_rng(seed)
     cluster = np.concatenate([np.arange(6), rng.integers(0, 6, 14)])
     found = COEFFICIENTS[name](marks(rng, 20))
     numbered = interval(found, cluster, resamples=40, valid_at_least=1)
     for names in (cluster * 7 - 3, cluster.astype(np.uint8), [f"entry {c}" for c in cluster], pd.Series(cluster)):
         assert interval(found, names, resamples=40, valid_at_least=1).draws.tolist() == numbered.draws.tolist()
+
+
+def test_names_of_clusters_in_another_order_give_other_draws():
+    """Rows are drawn by number, and a cluster's number is its place among the names."""
+    cluster = np.repeat(np.arange(6), 4)
+    found = COEFFICIENTS["nominal"](marks(np.random.default_rng(3), 24))
+    here, turned = (interval(found, names, resamples=40, valid_at_least=1) for names in (cluster, -cluster))
+    assert here.estimate == turned.estimate
+    assert here.draws.tolist() != turned.draws.tolist()
 
 
 def test_many_units_of_few_patterns_spread_as_a_large_sample_says():
@@ -275,10 +267,10 @@ def coefficients_of(*, share, error, error_squared=None):
     return 1 - apart / (2 * said * (1 - said)), 1 - apart / (1 - 2 * said * (1 - said))
 
 
-def hits(study, coefficient, truth, *, seed=1, by=1) -> int:
+def hits(study, coefficient, truth, *, seed=1, by=1, studies=STUDIES) -> int:
     """In how many studies of a table and its clusters the interval holds the truth; `by` 0 draws units instead."""
     rng, held = np.random.default_rng(seed), 0
-    for _ in range(STUDIES):
+    for _ in range(studies):
         table, cluster = study(rng)
         drawn = interval(
             coefficient(table),
@@ -327,9 +319,10 @@ OF_CLUSTERS = coefficients_of(share=0.3, error=0.2, error_squared=0.75 / 8.75)
 @pytest.mark.parametrize("name", ["alpha", "ac1", "cohen"])
 def test_units_that_err_together_are_covered_by_drawing_clusters_and_not_by_drawing_units(name):
     coefficient, which = YES_NO_COEFFICIENTS[name]
-    held, of_units = (hits(of_clusters(60), coefficient, OF_CLUSTERS[which], by=by) for by in (1, 0))
+    held = hits(of_clusters(60), coefficient, OF_CLUSTERS[which])
     assert binomtest(held, STUDIES, 0.95).pvalue > 0.01
-    assert of_units < 0.9 * STUDIES
+    of_units = hits(of_clusters(60), coefficient, OF_CLUSTERS[which], by=0, studies=100)
+    assert binomtest(of_units, 100, 0.95, alternative="less").pvalue < 0.01
 
 
 @pytest.mark.parametrize("name", ["alpha", "cohen"])
@@ -363,3 +356,24 @@ def test_alpha_of_a_rare_category_is_covered_far_too_seldom_and_ac1_nearly():
 
     assert hits(study, YES_NO_COEFFICIENTS["alpha"][0], alpha) < 0.85 * STUDIES
     assert hits(study, YES_NO_COEFFICIENTS["ac1"][0], ac1) > 0.87 * STUDIES
+
+
+def test_one_rating_far_out_takes_no_resample_away():
+    """Resamples without that unit have an alpha of their own, however far out it lies."""
+    rng = np.random.default_rng(2)
+    table = rng.integers(0, 2, (40, 2)).tolist()
+    intervals = {}
+    for far in (1e3, 1e9):
+        found = krippendorff_alpha([*table, [far, far + 1]], scale="interval")
+        drawn = agreement_interval(
+            found,
+            range(41),
+            level=0.95,
+            resamples=500,
+            valid_at_least=1,
+            ranks="symmetric",
+            rng=np.random.default_rng(3),
+        )
+        assert drawn.valid == 500
+        intervals[far] = drawn.interval.low
+    assert intervals[1e3] == pytest.approx(intervals[1e9], abs=1e-9)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
@@ -24,9 +24,8 @@ from eval_pipeline.stats.arrays import (
     sample,
     whole_numbers,
 )
-from eval_pipeline.stats.scalars import exact_level
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 NARROW = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
 MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])
 
@@ -306,22 +305,6 @@ def test_none_nan_nat_and_na_are_missing_and_nothing_else_is(array, missing):
     assert is_missing(array).tolist() == np.array(missing, dtype=bool).tolist()
 
 
-@pytest.mark.parametrize("level", [0.95, np.float64(0.95), Fraction(19, 20), Decimal("0.95")])
-def test_a_level_is_the_decimal_that_it_prints_as(level):
-    assert exact_level(level) == Fraction(19, 20)
-
-
-def test_a_fraction_that_no_decimal_prints_is_kept():
-    assert exact_level(Fraction(1, 3)) == Fraction(1, 3)
-    assert exact_level(1e-5) == Fraction(1, 100_000)
-
-
-@pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan"), float("inf"), Fraction(1), Fraction(0)])
-def test_a_level_outside_0_to_1_is_refused(level):
-    with pytest.raises(InputRefused, match=rf"level: found {level}, expected (a coverage in \(0, 1\)|finite numbers)"):
-        exact_level(level)
-
-
 def test_arrays_of_unequal_lengths_are_refused_by_name():
     require_equal_lengths(times=np.zeros(2), events=np.zeros((2, 3)))
     with pytest.raises(InputRefused, match="found 2 times, 2 arms, 3 events; expected one of each"):
@@ -349,3 +332,14 @@ def test_whole_numbers_that_a_float_would_merge_are_refused():
     assert reals([2**53, -(2**53)], "x").tolist() == [2.0**53, -(2.0**53)]
     with pytest.raises(InputRefused, match="x: found a whole number beyond 2\\^53"):
         reals([2**53 + 1], "x")
+
+
+def test_names_that_a_float_would_merge_are_refused():
+    """[2^53, 2^53 + 1, .5] would become two groups."""
+    with pytest.raises(InputRefused, match="g: found a name beyond 2\\^53"):
+        groups([2**53 + 2, 2**53 + 3, 0.5], "g")
+
+
+def test_a_number_beyond_a_float_is_refused():
+    with pytest.raises(InputRefused, match="x: found a number beyond"):
+        reals([10**400, 0.5], "x")

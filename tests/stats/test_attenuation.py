@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm, ttest_rel
 
@@ -24,13 +24,13 @@ from eval_pipeline.stats.attenuation import (
     true_gap,
     true_gap_interval,
 )
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 ERRORS = st.floats(0, 0.45)
 ANSWERS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=30)
 
 
-def test_noise_by_hand():
+def test_raters_who_differ_in_18_percent_err_in_one_of_ten_and_none_errs_more_than_half():
     """Raters who err in one of ten differ in 2 * .1 * .9 = .18: (1 - sqrt(.64)) / 2 = .1."""
     assert label_noise(0.18) == pytest.approx(0.1, abs=1e-12)
     assert (label_noise(0), label_noise(0.5), label_noise(0.6), label_noise(1)) == (0, 0.5, 0.5, 0.5)
@@ -43,7 +43,7 @@ def test_raters_who_err_so_often_differ_so_often(disagreement):
     assert 2 * eta * (1 - eta) == pytest.approx(disagreement, abs=1e-9)
 
 
-def test_a_vote_by_hand():
+def test_three_votes_err_less_often_than_one_and_two_as_often_as_one():
     """Two or three of three wrong: 3 * .2^2 * .8 + .2^3 = .104; of two, half of the ties 2 * .2 * .8 and .2^2: .2."""
     assert majority_error(0.2, raters=3) == pytest.approx(0.104, abs=1e-12)
     assert majority_error(0.2, raters=2) == pytest.approx(0.2, abs=1e-12)
@@ -67,7 +67,7 @@ def test_a_panel_of_three_whose_members_differ_in_three_of_ten():
     assert true_gap(0.03, eta=eta) == pytest.approx(0.036488, abs=1e-6)
 
 
-def test_accuracies_and_gaps_by_hand():
+def test_errors_in_labels_shrink_accuracies_and_gaps_and_inflate_sizes_as_worked_by_hand():
     """.9 * .95 + .1 * .05 = .86; .05 * (1 - .2) = .04; 1 / .8^2 = 1.5625."""
     assert observed_accuracy(0.9, eta=0.05) == pytest.approx(0.86, abs=1e-12)
     assert true_accuracy(0.86, eta=0.05) == pytest.approx(0.9, abs=1e-12)
@@ -96,7 +96,7 @@ def test_labels_that_are_wrong_half_of_the_time_show_nothing():
     assert (observed_gap(0.3, eta=0.5), observed_accuracy(0.9, eta=0.5)) == (0, 0.5)
 
 
-def test_a_paired_gap_by_hand():
+def test_a_paired_gap_has_the_mean_and_the_spread_of_the_differences():
     """Differences 1, 0, -1, 1: mean 1/4, squares sum to 3, so sd^2 = (3 - 4/16) / 3 = 11/12; z = .25 / sqrt(11/48)."""
     gap = paired_gap([1, 1, 0, 1], [0, 1, 1, 0])
     assert (gap.n, gap.gap, gap.disagreement) == (4, Fraction(1, 4), Fraction(3, 4))
@@ -120,7 +120,7 @@ def test_narrow_unsigned_integers_do_not_wrap_around():
     assert paired_gap(np.array([0, 0], dtype=np.uint8), np.array([1, 0], dtype=np.uint8)).gap == Fraction(-1, 2)
 
 
-def test_the_interval_by_hand():
+def test_the_interval_adds_an_item_for_either_system_and_the_error_of_eta():
     """5 + 1 and 1 + 1 of 18 + 2: centre 4/20, variance (8/20 - 1/25) / 20 = .018; 1 - 2 eta = .8."""
     gap = paired_gap([1] * 5 + [0] + [1] * 12, [0] * 5 + [1] + [1] * 12)
     interval = true_gap_interval(gap, eta=0.1, eta_error=0, level=0.9)
@@ -181,7 +181,7 @@ def test_the_error_of_an_estimated_eta_belongs_in_the_interval():
     assert hits["without"] < 900
 
 
-def test_a_correlation_by_hand():
+def test_a_correlation_is_divided_by_the_root_of_both_reliabilities_and_capped_at_1():
     """.3 / sqrt(.9 * .4) = .5; .6 / sqrt(.36 * .64) = 1.25, which no correlation can be."""
     assert disattenuated_correlation(0.3, reliability_x=0.9, reliability_y=0.4).estimate == pytest.approx(
         0.5, abs=1e-12
@@ -223,6 +223,8 @@ def test_labels_that_are_wrong_half_of_the_time_cannot_be_corrected(call):
         (lambda: label_noise(float("nan")), InputRefused, "disagreement: found nan"),
         (lambda: majority_error(0.6, raters=3), InputRefused, r"eta: found 0.6, expected a number in \[0, 0.5\]"),
         (lambda: majority_error(0.1, raters=0), InputRefused, "raters: found 0"),
+        (lambda: majority_error(0.1, raters=2.5), InputRefused, "raters: found 2.5"),
+        (lambda: majority_error(0.1, raters=float("nan")), InputRefused, "raters: found nan"),
         (lambda: observed_accuracy(-0.1, eta=0.1), InputRefused, "accuracy: found -0.1"),
         (lambda: true_accuracy(1.1, eta=0.1), InputRefused, "observed: found 1.1"),
         (lambda: observed_gap(-1.1, eta=0.1), InputRefused, "gap: found -1.1"),
@@ -259,3 +261,21 @@ def test_labels_that_are_wrong_half_of_the_time_cannot_be_corrected(call):
 def test_what_cannot_be_said_is_refused(call, refusal, words):
     with pytest.raises(refusal, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kind: label_noise(kind(0.3)),
+        lambda kind: majority_error(kind(0.2), raters=3),
+        lambda kind: observed_accuracy(kind(0.9), eta=kind(0.1)),
+        lambda kind: true_accuracy(kind(0.7), eta=kind(0.1)),
+        lambda kind: observed_gap(kind(0.3), eta=kind(0.1)),
+        lambda kind: true_gap(kind(0.3), eta=kind(0.1)),
+        lambda kind: sample_size_inflation(kind(0.1)),
+        lambda kind: disattenuated_correlation(kind(0.3), reliability_x=kind(0.9), reliability_y=kind(0.4)).estimate,
+    ],
+)
+def test_half_precision_gives_python_floats_as_near_as_it_can_tell(call):
+    assert type(call(np.float16)) is float
+    assert call(np.float16) == pytest.approx(call(np.float64), rel=2e-3)

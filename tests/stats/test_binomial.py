@@ -5,15 +5,15 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.binomial import exact_interval, lower_bound, shortfall_p_value, upper_bound
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 COUNTS = st.integers(1, 300).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 
 

@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap as scipy_bootstrap
 
 from eval_pipeline.errors import InputRefused, NoVariation
 from eval_pipeline.records import Interval
-from eval_pipeline.stats.bootstrap import Bootstrap, Statistic, bootstrap, percentile_rank
+from eval_pipeline.stats.bootstrap import Bootstrap, Statistic, bootstrap, of_floats, percentile_rank
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 HALF, NINE_TENTHS, LEVEL = Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)
 
 
@@ -269,3 +269,11 @@ def test_bca_without_variation_is_refused_and_the_percentile_interval_is_not(dra
 def test_a_level_outside_0_and_1_is_refused(level):
     with pytest.raises(InputRefused, match="level: found"):
         found_of(statistic_of([1, 2, 3], 2), level=level)
+
+
+def test_bca_without_a_jackknife_is_refused_and_the_percentile_interval_is_not():
+    statistic = of_floats(0.5, np.linspace(0, 1, 99))
+    how = {"level": 0.9, "tails": "two", "ranks": "symmetric", "resamples": 99, "seed": 1}
+    assert bootstrap(statistic, method="percentile", **how).valid == 99
+    with pytest.raises(NoVariation, match="no jackknife; ask for the percentile interval"):
+        bootstrap(statistic, method="bca", **how)

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import statsmodels.api as sm
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats import bootstrap as scipy_bootstrap
@@ -14,10 +14,9 @@ from eval_pipeline.records import Interval
 from eval_pipeline.stats.bootstrap import Bootstrap
 from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
+from tests.stats.dealt import every_resample
+from tests.stats.laws import LAW
 from tests.stats.simulate import holds
-from tests.stats.test_resampling import every_resample
-
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 
 
 def mean_of(scores, clusters, **changed) -> Bootstrap[float]:

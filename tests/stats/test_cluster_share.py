@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
@@ -12,9 +12,9 @@ from statsmodels.stats.proportion import proportion_confint
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters
 from eval_pipeline.stats.cluster_share import effective_trials, share_difference, share_interval
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
-from tests.stats.simulate import clustered, holds
+from tests.stats.laws import LAW
+from tests.stats.simulate import clustered, ends, holds
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 STUDIES = 600
 CELL = st.integers(0, 6).flatmap(lambda trials: st.tuples(st.integers(0, trials), st.just(trials)))
 CLUSTERS = st.lists(CELL, min_size=3, max_size=12).filter(lambda cells: sum(trials > 0 for _, trials in cells) >= 2)
@@ -32,10 +32,6 @@ def columns(cells):
 def two_columns(rows):
     table = np.array(rows)
     return table[:, :, 0], table[:, :, 1]
-
-
-def ends(found):
-    return found.interval.low, found.interval.high
 
 
 def test_what_four_clusters_are_worth_by_hand():

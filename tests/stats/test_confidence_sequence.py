@@ -5,7 +5,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 from scipy.stats import betabinom, binom, binomtest
@@ -14,8 +14,8 @@ from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.binomial import exact_interval
 from eval_pipeline.stats.confidence_sequence import mean_sequence, normal_mixture_boundary, normal_mixture_rho
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 SUMS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.floats(0, n), st.just(n)))
 STREAMS, LENGTH = 400, 2000
@@ -233,6 +233,11 @@ def test_a_level_next_to_0_or_1_leaves_the_observed_mean_within_its_interval(lev
 def test_a_sum_that_n_values_cannot_have_is_refused(total, n, message):
     with pytest.raises(InputRefused, match=message):
         mean_sequence(total, n, level=0.95, tightest_at=100)
+
+
+def test_numbers_of_values_in_a_list_are_refused():
+    with pytest.raises(InputRefused, match="n: found an array, expected one number"):
+        mean_sequence(1, [5], level=0.95, tightest_at=100)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, float("nan")])

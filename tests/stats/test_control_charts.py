@@ -6,7 +6,7 @@ from math import nextafter, sqrt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, norm, ttest_1samp
 
@@ -20,8 +20,8 @@ from eval_pipeline.stats.control_charts import (
     special_causes,
     xmr_limits,
 )
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SERIES = st.lists(st.integers(-50, 50), min_size=2, max_size=40)
 FLOWRATE = [49.6, 47.6, 49.9, 51.3, 47.8, 51.2, 52.6, 52.4, 53.6, 52.1]
 JUICE = [12, 15, 8, 10, 4, 7, 16, 9, 14, 10, 5, 6, 17, 12, 22, 8, 10, 5, 13, 11, 20, 18, 24, 15, 9, 12, 7, 13, 9, 6]
@@ -314,6 +314,8 @@ def test_points_that_are_no_series_of_numbers_are_refused():
         runs_of_8([[1, 2]], centre=0)
     with pytest.raises(InputRefused, match="centre: found nan"):
         runs_of_8([1, 2], centre=np.nan)
+    with pytest.raises(InputRefused, match="centre: found an array, expected one number"):
+        runs_of_8([1, 2], centre=[1, 2])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 from arch.bootstrap import IndependentSamplesBootstrap
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -22,9 +22,9 @@ from eval_pipeline.errors import (
 from eval_pipeline.stats.corrected_ratio import corrected_contrast, corrected_of
 from eval_pipeline.stats.judged_clusters import JudgedClusters, with_gold
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
-from tests.stats.simulate import as_gold, holds, judged
+from tests.stats.laws import LAW
+from tests.stats.simulate import as_gold, coverage, holds, judged, mirrored, one_group, some_study
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 STUDIES = 400
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -43,26 +43,14 @@ def contrast(table, weights, *, errors="pooled", level=0.95, tails="two", resamp
     )
 
 
-def one_group(*rows):
-    """A table of one group from rows of six counts, in the order of the fields."""
-    return JudgedClusters(*(np.array(column)[:, None] for column in zip(*rows, strict=True)))
-
-
-def some_study(seed, *, rates=(0.6, 0.4), clusters=12, checked=6):
+def correctable(seed):
     """A small study whose judge can be corrected by group."""
-    rng = np.random.default_rng(seed)
-    study = judged(rng, 1, clusters, rates, sensitivity=0.9, specificity=0.8, checked=checked)[0]
+    study = some_study(seed, specificity=0.8)
     positives, negatives = study.known_positives.sum(axis=0), study.known_negatives.sum(axis=0)
     assume(positives.all() and negatives.all())
     hits, rejections = study.true_positives.sum(axis=0), study.true_negatives.sum(axis=0)
     assume((hits / positives + rejections / negatives > 1).all())
     return study
-
-
-def mirrored(table):
-    """The same study, whose unsupported items are counted."""
-    supported, total, hits, misses, rejections, alarms = table.columns
-    return JudgedClusters(total - supported, total, rejections, alarms, hits, misses)
 
 
 FOUR = one_group(
@@ -124,7 +112,7 @@ def test_a_cluster_without_judgments_or_checks_changes_nothing():
 
 
 @pytest.mark.parametrize("errors", ["pooled", "by_group"])
-def test_arch_agrees(errors):
+def test_the_interval_of_a_corrected_difference_is_that_of_arch_with_independent_strata(errors):
     """`IndependentSamplesBootstrap` of the checked, the unchecked and the gold clusters, percentile, 2,000 times."""
     rng = np.random.default_rng(8)
     study = judged(rng, 1, 60, (0.7, 0.5), sensitivity=0.9, specificity=0.8, checked=20)[0]
@@ -168,7 +156,7 @@ def test_a_judge_without_errors_has_the_estimate_and_the_draws_of_the_plain_rati
 @LAW
 @given(SEEDS, st.sampled_from(["pooled", "by_group"]))
 def test_counting_the_unsupported_mirrors_the_interval(seed, errors):
-    study = some_study(seed)
+    study = correctable(seed)
     found, other = (contrast(table, [1, 0], errors=errors, resamples=60) for table in (study, mirrored(study)))
     assert other.estimate == pytest.approx(1 - found.estimate, abs=1e-12)
     assert other.interval.low == pytest.approx(1 - found.interval.high, abs=1e-9)
@@ -178,7 +166,7 @@ def test_counting_the_unsupported_mirrors_the_interval(seed, errors):
 @LAW
 @given(SEEDS, st.integers(2, 50))
 def test_multiplying_all_counts_changes_nothing(seed, by):
-    study = some_study(seed)
+    study = correctable(seed)
     many = JudgedClusters(*(by * column for column in study.columns))
     assert contrast(many, [1, -1], resamples=60).draws == pytest.approx(
         contrast(study, [1, -1], resamples=60).draws, abs=1e-12
@@ -188,7 +176,7 @@ def test_multiplying_all_counts_changes_nothing(seed, by):
 @LAW
 @given(SEEDS, st.randoms())
 def test_the_order_of_clusters_does_not_change_the_estimate(seed, random):
-    study = some_study(seed)
+    study = correctable(seed)
     random.shuffle(order := list(range(len(study.judged))))
     other = JudgedClusters(*(column[order] for column in study.columns))
     assert contrast(other, [1, -1], resamples=20).estimate == contrast(study, [1, -1], resamples=20).estimate
@@ -198,7 +186,7 @@ def test_the_order_of_clusters_does_not_change_the_estimate(seed, random):
 @given(SEEDS)
 def test_a_contrast_weighs_its_shares(seed):
     """Twice the first less a half of the second, and draw by draw twice the contrast of half the weights."""
-    study = some_study(seed)
+    study = correctable(seed)
     alone = [contrast(study, weights, errors="by_group", resamples=60).estimate for weights in ([1, 0], [0, 1])]
     both = contrast(study, [2, Fraction(-1, 2)], errors="by_group", resamples=60)
     assert both.estimate == pytest.approx(2 * alone[0] - alone[1] / 2, abs=1e-12)
@@ -209,7 +197,7 @@ def test_a_contrast_weighs_its_shares(seed):
 @LAW
 @given(SEEDS)
 def test_two_tails_of_5_percent_are_the_two_bounds_of_95_percent(seed):
-    study = some_study(seed)
+    study = correctable(seed)
     both, lower, upper = (
         contrast(study, [1, -1], level=level, tails=tails, resamples=60).interval
         for level, tails in ((0.9, "two"), (0.95, "lower"), (0.95, "upper"))
@@ -228,19 +216,18 @@ def test_a_group_of_weight_0_counts_by_its_checks_and_only_if_errors_are_pooled(
         contrast(table, [0, 1], errors="by_group")
 
 
-def coverage(studies, weights, truth, **how):
-    """In how many studies the interval holds the truth, and the mean estimate."""
-    found = [contrast(study, weights, rng=number, **how) for number, study in enumerate(studies)]
-    return sum(holds(one.interval, truth) for one in found), np.mean([one.estimate for one in found])
+def held(studies, weights, truth, **how):
+    """The coverage of the studies, each resampled from a seed of its own."""
+    return coverage([contrast(study, weights, rng=number, **how) for number, study in enumerate(studies)], truth)
 
 
 @pytest.mark.parametrize("errors", ["pooled", "by_group"])
 def test_90_clusters_of_which_30_are_checked_hold_a_moderate_share_and_difference(errors):
     studies = judged(np.random.default_rng(21), STUDIES, 90, (0.7, 0.5), sensitivity=0.9, specificity=0.85, checked=30)
-    share, mean = coverage(studies, [1, 0], 0.7, errors=errors)
+    share, mean = held(studies, [1, 0], 0.7, errors=errors)
     assert binomtest(share, STUDIES, 0.95).pvalue > 0.01
     assert abs(mean - 0.7) < 0.01
-    difference, mean = coverage(studies, [1, -1], 0.2, errors=errors)
+    difference, mean = held(studies, [1, -1], 0.2, errors=errors)
     assert binomtest(difference, STUDIES, 0.95).pvalue > 0.01
     assert abs(mean - 0.2) < 0.01
 
@@ -250,7 +237,7 @@ def test_a_gold_set_of_another_share_serves_as_well():
     studies = judged(rng, STUDIES, 60, [0.7], sensitivity=0.9, specificity=0.85, checked=0)
     golds = judged(rng, STUDIES, 40, [0.4], sensitivity=0.9, specificity=0.85, checked=40)
     tables = [with_gold(study, as_gold(gold)) for study, gold in zip(studies, golds, strict=True)]
-    hits, mean = coverage(tables, [1], 0.7)
+    hits, mean = held(tables, [1], 0.7)
     assert binomtest(hits, STUDIES, 0.95).pvalue > 0.01
     assert abs(mean - 0.7) < 0.01
 
@@ -260,10 +247,10 @@ def test_a_judge_that_errs_otherwise_in_each_group_is_corrected_by_group_alone()
     studies = judged(
         np.random.default_rng(23), STUDIES, 90, (0.6, 0.6), sensitivity=(0.95, 0.7), specificity=0.9, checked=45
     )
-    pooled, mean = coverage(studies, [1, -1], 0, errors="pooled")
+    pooled, mean = held(studies, [1, -1], 0, errors="pooled")
     assert pooled < STUDIES / 4
     assert mean > 0.15
-    by_group, mean = coverage(studies, [1, -1], 0, errors="by_group")
+    by_group, mean = held(studies, [1, -1], 0, errors="by_group")
     assert binomtest(by_group, STUDIES, 0.95).pvalue > 0.01
     assert abs(mean) < 0.01
 
@@ -281,7 +268,7 @@ def test_uncorrected_shares_miss_the_truth():
         for number, study in enumerate(studies)
     )  # fmt: skip
     assert naive < STUDIES / 2
-    corrected, _ = coverage(studies, [1], 0.8)
+    corrected, _ = held(studies, [1], 0.8)
     assert binomtest(corrected, STUDIES, 0.9, alternative="less").pvalue > 0.01
 
 
@@ -300,7 +287,7 @@ def test_drawing_the_checks_alone_as_if_the_verdicts_were_known_holds_the_truth_
         known += bool(low <= 0.6 <= high)
     assert binomtest(known, STUDIES, 0.75, alternative="less").pvalue < 0.01
     tables = [with_gold(study, as_gold(gold)) for study, gold in zip(studies, golds, strict=True)]
-    both, _ = coverage(tables, [1], 0.6)
+    both, _ = held(tables, [1], 0.6)
     assert binomtest(both, STUDIES, 0.9, alternative="less").pvalue > 0.01
 
 

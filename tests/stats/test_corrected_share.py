@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -13,9 +13,9 @@ from eval_pipeline.stats.cluster_share import share_interval
 from eval_pipeline.stats.corrected_share import corrected_difference, corrected_share
 from eval_pipeline.stats.correction import lang_reiczigel
 from eval_pipeline.stats.judged_clusters import JudgedClusters, checks, with_gold
-from tests.stats.simulate import as_gold, holds, judged
+from tests.stats.laws import LAW
+from tests.stats.simulate import as_gold, ends, holds, judged, mirrored, one_group, some_study
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 STUDIES = 400
 SEEDS = st.integers(0, 2**32 - 1)
 ERRORS = st.sampled_from(["pooled", "by_group"])
@@ -31,30 +31,14 @@ def difference(table, *, errors="pooled", level=0.95, tails="two"):
     return corrected_difference(table, errors=errors, level=level, tails=tails)
 
 
-def ends(found):
-    return found.interval.low, found.interval.high
-
-
-def one_group(*rows):
-    """A table of one group from rows of six counts, in the order of the fields."""
-    return JudgedClusters(*(np.array(column)[:, None] for column in zip(*rows, strict=True)))
-
-
-def some_study(seed, *, rates=(0.6, 0.4), clusters=12, checked=6):
+def correctable(seed):
     """A small study whose judge can be corrected by group, beyond what drawing towards a half takes from it."""
-    rng = np.random.default_rng(seed)
-    study = judged(rng, 1, clusters, rates, sensitivity=0.9, specificity=0.85, checked=checked)[0]
+    study = some_study(seed)
     positives, negatives = study.known_positives.sum(axis=0), study.known_negatives.sum(axis=0)
     assume(positives.all() and negatives.all())
     hits, rejections = study.true_positives.sum(axis=0), study.true_negatives.sum(axis=0)
     assume((hits / positives > 0.6).all() and (rejections / negatives > 0.6).all())
     return study
-
-
-def mirrored(table):
-    """The same study, whose unsupported items are counted."""
-    supported, total, hits, misses, rejections, alarms = table.columns
-    return JudgedClusters(total - supported, total, rejections, alarms, hits, misses)
 
 
 def rows_of(table, rows):
@@ -143,8 +127,8 @@ def numerically_added(table, group, errors):
 @given(SEEDS, ERRORS)
 def test_a_difference_is_put_together_by_how_its_shares_change_with_each_cluster(seed, errors):
     """MOVER, with the correlation of numerical derivatives, of the two intervals of its shares."""
-    gold = as_gold(some_study(seed + 1))
-    table = with_gold(some_study(seed), gold)
+    gold = as_gold(correctable(seed + 1))
+    table = with_gold(correctable(seed), gold)
     one, other = (share(table, errors=errors, group=group) for group in (0, 1))
     assume(0 < one.estimate < 1 and 0 < other.estimate < 1)
     added = [numerically_added(table, group, errors) for group in (0, 1)]
@@ -161,7 +145,7 @@ def test_a_difference_is_put_together_by_how_its_shares_change_with_each_cluster
 @LAW
 @given(SEEDS, ERRORS)
 def test_counting_the_unsupported_mirrors_the_interval(seed, errors):
-    study = some_study(seed)
+    study = correctable(seed)
     found, other = share(study, errors=errors), share(mirrored(study), errors=errors)
     assert other.estimate == pytest.approx(1 - found.estimate, abs=1e-12)
     assert ends(other) == pytest.approx((1 - found.interval.high, 1 - found.interval.low), abs=1e-9)
@@ -170,7 +154,7 @@ def test_counting_the_unsupported_mirrors_the_interval(seed, errors):
 @LAW
 @given(SEEDS, ERRORS)
 def test_swapping_the_groups_mirrors_the_difference(seed, errors):
-    study = some_study(seed)
+    study = correctable(seed)
     found = difference(study, errors=errors)
     other = difference(JudgedClusters(*(column[:, ::-1] for column in study.columns)), errors=errors)
     assert other.estimate == pytest.approx(-found.estimate, abs=1e-12)
@@ -180,7 +164,7 @@ def test_swapping_the_groups_mirrors_the_difference(seed, errors):
 @LAW
 @given(SEEDS, ERRORS, st.randoms())
 def test_neither_the_order_of_clusters_nor_an_empty_one_matters(seed, errors, random):
-    study = some_study(seed)
+    study = correctable(seed)
     padded = JudgedClusters(*(np.concatenate([column, [[0, 0]]]) for column in study.columns))
     random.shuffle(order := list(range(len(padded.judged))))
     other = rows_of(padded, order)
@@ -192,7 +176,7 @@ def test_neither_the_order_of_clusters_nor_an_empty_one_matters(seed, errors, ra
 @given(SEEDS, ERRORS)
 def test_checks_count_alike_within_the_population_and_in_a_gold_set(seed, errors):
     """A share is told the same by checks of its own clusters, or by theirs as a gold set, split by truth or whole."""
-    study = some_study(seed)
+    study = correctable(seed)
     nothing = np.zeros_like(study.judged)
     unchecked = JudgedClusters(study.supported, study.judged, *(nothing,) * 4)
     gold = as_gold(study)
@@ -207,7 +191,7 @@ def test_checks_count_alike_within_the_population_and_in_a_gold_set(seed, errors
 @LAW
 @given(SEEDS, ERRORS)
 def test_two_tails_of_5_percent_are_the_two_bounds_of_95_percent(seed, errors):
-    study = some_study(seed)
+    study = correctable(seed)
     for interval in (share, difference):
         both = interval(study, errors=errors, level=0.9)
         lower, upper = (interval(study, errors=errors, tails=tails) for tails in ("lower", "upper"))

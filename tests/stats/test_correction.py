@@ -5,16 +5,16 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 from statsmodels.stats.proportion import proportion_confint
 
 from eval_pipeline.errors import InputRefused, JudgeTooPoor, TooFewObservations
 from eval_pipeline.stats.correction import known_errors_interval, lang_reiczigel, rogan_gladen
+from tests.stats.laws import LAW
 from tests.stats.simulate import holds
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SHARES = st.fractions(0, 1, max_denominator=1000)
 GOOD = st.floats(0.55, 1)
 METHODS = ["wald", "wilson", "clopper-pearson"]
@@ -58,7 +58,7 @@ def test_a_linear_system_solved_by_numpy_agrees(se, sp, observed):
     assert float(rogan_gladen(observed, **judge(se, sp)).raw) == pytest.approx(truth[0], abs=1e-12)
 
 
-def test_epi_r_agrees():
+def test_the_corrected_share_is_that_of_epir():
     """Brucellosis: 23 of 150 cows, sensitivity .96, specificity .89: 5.1 %, as R's `epiR::epi.prev` documents."""
     assert float(rogan_gladen(Fraction(23, 150), **judge(0.96, 0.89)).share) == pytest.approx(0.051, abs=5e-4)
 
@@ -103,7 +103,7 @@ def test_over_many_simulated_studies_it_is_right_on_average():
     assert abs(corrected.mean() - 0.83) < 4 * error
 
 
-def test_known_errors_by_hand():
+def test_known_errors_correct_both_ends_of_the_observed_interval():
     """50 of 100, sensitivity .9, specificity .8: .5 +- 1.959964 (.05), less .2, over .7."""
     found = known_errors_interval(50, 100, **judge(0.9, 0.8), level=0.95, method="wald")
     assert ends(found) == pytest.approx(((0.3 - 0.0979982) / 0.7, (0.3 + 0.0979982) / 0.7), abs=1e-6)
@@ -291,9 +291,29 @@ def test_nothing_judged_or_known_is_refused():
             lang(0.5, trials, 0.9, positives, 0.9, negatives)
 
 
-@pytest.mark.parametrize("level", [0, 1, 95])
-def test_a_level_outside_0_to_1_is_refused(level):
-    with pytest.raises(InputRefused, match="level: found"):
-        known_errors_interval(5, 10, **judge(0.9, 0.9), level=level, method="wald")
+def test_single_precision_shares_are_corrected_as_the_fractions_that_they_are():
+    shares = {"sensitivity": np.float32(0.75), "specificity": np.float32(1)}
+    assert rogan_gladen(np.float32(0.5), **shares).raw == Fraction(2, 3)
+
+
+def test_infinite_sizes_are_refused():
+    for sizes, named in (((np.inf, 5, 5), "trials"), ((5, np.inf, 5), "positives"), ((5, 5, np.inf), "negatives")):
+        trials, positives, negatives = sizes
+        with pytest.raises(InputRefused, match=f"^{named}: found inf"):
+            lang(0.5, trials, 0.9, positives, 0.9, negatives)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, float("nan")])
+def test_a_level_outside_0_to_1_is_refused_with_each_method(level):
+    for method in ("wald", "wilson", "clopper-pearson"):
+        with pytest.raises(InputRefused, match="level: found"):
+            known_errors_interval(5, 10, **judge(0.9, 0.9), level=level, method=method)
     with pytest.raises(InputRefused, match="level: found"):
         lang(0.5, 10, 0.9, 10, 0.9, 10, level=level)
+
+
+@pytest.mark.parametrize("tenths", range(1, 10))
+def test_a_judge_exactly_at_chance_is_refused_though_its_floats_add_up_to_a_little_more(tenths):
+    """.9 + .1 exceeds 1 as binary fractions, and the correction would divide by what is left."""
+    with pytest.raises(JudgeTooPoor, match="no better than chance"):
+        rogan_gladen(0.5, sensitivity=tenths / 10, specificity=(10 - tenths) / 10)

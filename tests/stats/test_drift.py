@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
 from eval_pipeline.errors import InputRefused, TooFewClusters, TooFewObservations
 from eval_pipeline.stats import drift as module
 from eval_pipeline.stats.drift import drift
-
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
+from tests.stats.laws import LAW
 
 
 def found(scores, batches, clusters, exchange="clusters", resamples=99, seed=1):
@@ -23,7 +22,7 @@ def agrees(result, chance):
     return binomtest(round(result.p_value * (result.resamples + 1)) - 1, result.resamples, chance).pvalue > 0.01
 
 
-def test_by_hand():
+def test_the_range_and_the_slope_are_those_of_the_means_of_the_batches():
     """Means 1, 3, 8 of three batches: range 7; slope (-1 * 1 + 0 * 3 + 1 * 8) / 2 = 3.5."""
     result = found([0, 2, 3, 3, 3, 8], [1, 1, 2, 2, 2, 5], list("abcdef"))
     assert (result.range, result.slope) == (pytest.approx(7, abs=1e-12), pytest.approx(3.5, abs=1e-12))
@@ -186,6 +185,7 @@ def test_responses_rated_once_in_every_batch_are_compared_within_themselves():
         ([1, np.inf], [0, 1], [0, 1], "clusters", 9, InputRefused, "finite"),
         ([1, 2], [0, None], [0, 1], "clusters", 9, InputRefused, "batches: found a missing value"),
         ([1, 2], [0, 1], [0, 1], "clusters", 0, InputRefused, "resamples: found 0"),
+        ([1, 2], [0, 1], [0, 1], "clusters", 9.5, InputRefused, "resamples: found 9.5"),
         ([1, 2, 3], [0, 1, 0], [0, 0, 1], "clusters", 9, TooFewClusters, "no exchange of clusters"),
         ([1, 2, 3], [0, 0, 1], [0, 0, 1], "replicates", 9, TooFewClusters, "no exchange of replicates"),
     ],

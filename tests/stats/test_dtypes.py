@@ -21,6 +21,7 @@ from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.attenuation import paired_gap
 from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
+from eval_pipeline.stats.confidence_sequence import normal_mixture_boundary
 from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
 from eval_pipeline.stats.drift import drift
 from eval_pipeline.stats.effects import cliffs_delta, leave_one_out_correlations, spearman
@@ -36,7 +37,6 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
 from eval_pipeline.stats.prediction_powered import prediction_powered_mean
 from eval_pipeline.stats.ratings import coded
 from eval_pipeline.stats.reliability import composite_reliability, mean_correlation
-from eval_pipeline.stats.confidence_sequence import normal_mixture_boundary
 from eval_pipeline.stats.survival import kaplan_meier, risk_table
 
 Convert = Callable[[np.ndarray], Any]

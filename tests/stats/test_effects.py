@@ -5,7 +5,7 @@ from math import asin, atanh, pi, sqrt, tanh
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binomtest, brunnermunzel, mannwhitneyu, norm, pearsonr, spearmanr, t
@@ -18,11 +18,11 @@ from eval_pipeline.stats.effects import (
     magnitude,
     spearman,
 )
+from tests.stats.laws import LAW
 
 TREATED = [10, 10, 20, 20, 20, 30, 30, 30, 40, 50]
 CONTROL = [10, 20, 30, 40, 40, 50]
 BANDS = {"small": 0.147, "medium": 0.33, "large": 0.474}
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SAMPLES = st.lists(st.integers(-5, 5), min_size=2, max_size=12)
 
 
@@ -41,7 +41,7 @@ def interval_of_the_matrix(x, y, level):
     return [max(ends[0], -1), min(ends[1], 1)]
 
 
-def test_delta_by_hand():
+def test_delta_is_the_share_of_pairs_won_less_the_share_lost():
     """1 < 2, 1 < 3, 2 = 2, 2 < 3, 4 > 2, 4 > 3: two wins and three losses of six."""
     result = cliffs_delta([1, 2, 4], [2, 3], level=0.95)
     assert (result.delta, result.wins, result.losses) == (Fraction(-1, 6), 2, 3)
@@ -151,7 +151,7 @@ def test_the_order_and_the_sign_do_not_matter_to_the_name(effect, names):
     assert (expected == "none") == (abs(effect) < Fraction(147, 1000))
 
 
-def test_spearman_by_hand():
+def test_spearman_has_the_correlation_of_the_ranks_and_an_interval_on_fishers_scale():
     """Ranks 1 2 3 4 5 against 2 1 4 3 5: 1 - 6 * 4 / (5 * 24) = 0.8; half width z sqrt(1.32 / 2) on Fisher's scale."""
     result = spearman([1, 2, 3, 4, 50], [7, 5, 9, 8, 10], level=0.95)
     half = 1.959963984540054 * sqrt(1.32 / 2)
@@ -194,7 +194,7 @@ def test_three_pairs_have_a_correlation_and_no_interval():
     assert spearman([1, 2, 3], [2, 1, 3], level=0.95).interval is None
 
 
-def test_parts_by_hand():
+def test_a_part_is_correlated_with_the_sum_of_the_others():
     """Part 1 2 3 against the sums 3 3 6 of the rest: 3 / sqrt(2 * 6) = sqrt(3)/2."""
     first, *_ = leave_one_out_correlations([[1, 1, 2], [2, 2, 1], [3, 3, 3]])
     assert first == PartCorrelation(pytest.approx(sqrt(3) / 2, abs=1e-12), None)
@@ -245,8 +245,23 @@ def test_a_remainder_that_varies_by_rounding_alone_is_constant():
         (lambda: leave_one_out_correlations([[1], [2]]), InputRefused, "two parts or more"),
         (lambda: leave_one_out_correlations([1, 2]), InputRefused, "two parts or more"),
         (lambda: magnitude(0.3, thresholds={"any": 0}, otherwise="none"), InputRefused, "sizes above 0"),
+        (lambda: magnitude(np.nan, thresholds={"any": 0.1}, otherwise="none"), InputRefused, "effect: found nan"),
+        (lambda: magnitude(0.3, thresholds={"any": np.nan}, otherwise="none"), InputRefused, "any: found nan"),
     ],
 )
 def test_what_cannot_be_said_is_refused(call, refusal, words):
     with pytest.raises(refusal, match=words):
         call()
+
+
+def test_correlations_of_parts_do_not_depend_on_their_unit():
+    table = np.array([[1, 2, 4], [2, 1, 5], [3, 5, 1], [0, 2, 2]])
+    expected = [part.correlation for part in leave_one_out_correlations(table)]
+    for scale in (1e-200, 1e200):
+        found = [part.correlation for part in leave_one_out_correlations(table * scale)]
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_level_next_to_1_has_an_interval_of_numbers():
+    interval = cliffs_delta([1, 2, 3, 5], [2, 4, 6, 1], level=1 - 1e-16 * 2).interval
+    assert -1 <= interval.low <= interval.high <= 1

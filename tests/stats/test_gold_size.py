@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from eval_pipeline.errors import InputRefused, NoEffect
 from eval_pipeline.stats.binomial import upper_bound
 from eval_pipeline.stats.gold_size import chance_to_show, errors_allowed, size_for_power, smallest_size
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 BOUNDS, LEVELS = st.floats(0.02, 0.9), st.floats(0.5, 0.999)
 
 
@@ -161,3 +161,17 @@ def test_a_rate_outside_0_to_1_is_refused():
         chance_to_show(20, rate=-0.1, bound=0.1, level=0.95)
     with pytest.raises(InputRefused, match="rate"):
         size_for_power(1.1, bound=0.1, level=0.95, power=0.8)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        lambda: smallest_size(0, bound=1e-19, level=0.95),
+        lambda: smallest_size(2**60, bound=0.1, level=0.95),
+        lambda: smallest_size(10**15, bound=0.1, level=0.95),
+        lambda: size_for_power(0, bound=1e-20, level=0.95, power=0.8),
+    ],
+)
+def test_a_gold_set_that_nobody_can_build_is_refused_before_numbers_run_over(size):
+    with pytest.raises(InputRefused, match="more than 1e\\+07 units"):
+        size()

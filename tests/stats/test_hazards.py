@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -12,12 +12,12 @@ from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.hazards import hazards
 from eval_pipeline.stats.survival import kaplan_meier
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SUBJECTS = st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=40)
 
 
-def test_hazards_by_hand():
+def test_a_hazard_is_of_those_who_are_still_there_at_the_attempt():
     """Of 10, 6 pass at the first attempt; of 4 none at the second, and one gives up; of 3, 2 at the third."""
     found = hazards([1] * 6 + [2, 3, 3, 3], [1] * 6 + [0, 1, 1, 0], level=0.95)
     assert [(h.attempt, h.at_risk, h.events) for h in found] == [(1, 10, 6), (2, 4, 0), (3, 3, 2)]

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.stats.judged_clusters import NOT_CHECKED, JudgedClusters, checks, tabulated, with_gold
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 JUDGMENT = st.tuples(st.integers(0, 1), st.sampled_from([1, 0, NOT_CHECKED]), st.integers(0, 4), st.integers(0, 2))
 JUDGMENTS = st.lists(JUDGMENT, min_size=1, max_size=40)
 
@@ -45,20 +45,21 @@ def test_seven_judgments_by_hand():
 
 @LAW
 @given(JUDGMENTS)
-def test_pandas_counts_the_same(judgments):
+def test_each_cell_has_the_counts_of_a_groupby_of_pandas(judgments):
     frame = pd.DataFrame(judgments, columns=["says", "truth", "entry", "group"])
     table = tabulated(frame["says"], frame["truth"], frame["entry"], frame["group"])
+    says, truth = frame["says"] == 1, frame["truth"]
+    rows = {
+        "supported": says, "judged": says | ~says, "true_positives": says & (truth == 1),
+        "false_negatives": ~says & (truth == 1), "true_negatives": ~says & (truth == 0),
+        "false_positives": says & (truth == 0),
+    }  # fmt: skip
+    cells = pd.DataFrame(rows).groupby([frame["entry"], frame["group"]]).sum()
     entries, groups = sorted(frame["entry"].unique()), range(frame["group"].max() + 1)
-    for found, rows in (
-        (table.supported, frame[frame.says == 1]),
-        (table.judged, frame),
-        (table.true_positives, frame[(frame.says == 1) & (frame.truth == 1)]),
-        (table.false_negatives, frame[(frame.says == 0) & (frame.truth == 1)]),
-        (table.true_negatives, frame[(frame.says == 0) & (frame.truth == 0)]),
-        (table.false_positives, frame[(frame.says == 1) & (frame.truth == 0)]),
-    ):
-        expected = pd.crosstab(rows["entry"], rows["group"]).reindex(index=entries, columns=groups, fill_value=0)
-        assert found.tolist() == expected.to_numpy(dtype=int).tolist()
+    expected = cells.reindex(pd.MultiIndex.from_product([entries, groups]), fill_value=0)
+    for name in rows:
+        counted = expected[name].to_numpy(dtype=int).reshape(len(entries), len(groups))
+        assert getattr(table, name).tolist() == counted.tolist()
 
 
 @LAW
@@ -173,3 +174,9 @@ def test_no_judgments_are_refused():
 def test_judgments_in_a_table_are_refused():
     with pytest.raises(InputRefused, match="says: found 2 dimensions, expected 1"):
         tabulated([[1, 0]], [[1, 0]], [0], [0])
+
+
+def test_checks_of_a_group_that_was_not_judged_are_refused_in_a_cluster_of_the_population():
+    nothing = np.zeros((1, 2), dtype=int)
+    with pytest.raises(InputRefused, match="more checked items than judged"):
+        JudgedClusters([[2, 0]], [[5, 0]], [[0, 3]], nothing, nothing, nothing)

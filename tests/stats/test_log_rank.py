@@ -4,7 +4,7 @@ from math import erfc, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lifelines.statistics import logrank_test
 from scipy.stats import binomtest
@@ -13,8 +13,8 @@ from statsmodels.duration.survfunc import survdiff
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewClusters, TooFewObservations
 from eval_pipeline.stats.log_rank import clustered_log_rank, log_rank
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SEEDS = st.integers(0, 2**32 - 1)
 STUDIES = 1000
 

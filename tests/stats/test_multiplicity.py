@@ -5,15 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, false_discovery_control, norm
 from statsmodels.stats.multitest import multipletests
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.stats.multiplicity import benjamini_hochberg, bonferroni, holm
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 ALL = [bonferroni, holm, benjamini_hochberg]
 FAMILIES = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=12)
 

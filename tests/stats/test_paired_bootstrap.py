@@ -1,12 +1,11 @@
 """Two systems on the same items: the interval of their difference, and p-values that impose the null and hold their
 size."""
 
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare, multinomial
 from scipy.stats import bootstrap as scipy_bootstrap
@@ -15,10 +14,11 @@ from eval_pipeline.errors import InputRefused, NoVariation, TooFewClusters, TooF
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.paired_bootstrap import PairedDifference, ShiftTest, paired_difference, shift_test
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
+from tests.stats.dealt import Dealt, every_resample
+from tests.stats.laws import LAW
+from tests.stats.memory import added_megabytes
 from tests.stats.simulate import holds
-from tests.stats.test_resampling import Dealt, every_resample
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 ALTERNATIVES = ("two-sided", "greater", "less")
 LEVEL = Fraction(19, 20)
 MICE = (94, 197, 16, 38, 99, 141, 23)
@@ -382,12 +382,7 @@ def test_few_pairs_that_differ_find_no_shift_too_often():
 
 def test_many_values_and_resamples_add_less_than_50_megabytes():
     values = np.random.default_rng(1).normal(size=50_000)
-    tracemalloc.start()
-    try:
-        shift_of(values, 0, resamples=200)
-        assert tracemalloc.get_traced_memory()[1] < 50e6
-    finally:
-        tracemalloc.stop()
+    assert added_megabytes(lambda: shift_of(values, 0, resamples=200)) < 50
 
 
 @pytest.mark.parametrize(("first", "second"), [([], []), (np.array([]), np.array([]))])
@@ -457,3 +452,30 @@ def test_a_null_that_is_no_number_is_refused_and_not_found_surprising(null):
 def test_values_that_are_no_numbers_or_in_a_table_are_refused(values, found):
     with pytest.raises(InputRefused, match=found):
         shift_of(values)
+
+
+@pytest.mark.parametrize("resamples", [0, 9.5, float("nan")])
+def test_a_number_of_resamples_that_cannot_be_is_refused(resamples):
+    with pytest.raises(InputRefused, match=f"resamples: found {resamples}"):
+        shift_of([1, 2, 4], resamples=resamples)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(
+    ("values", "null"), [([1, 2, 3], 0.1), ([3, 0, 0], 1), ([-1, 0, 1], 0), ([0, 1, 1, 4], 1.5), ([2, 2, 7, 9], 5)]
+)
+def test_the_unit_of_the_values_changes_no_p_value(values, null, alternative):
+    """What is left of sums that cancel must not decide: a tenth, and units at either end of what a float holds."""
+
+    def p_value(scale: float) -> float:
+        scaled = [value * scale for value in values]
+        return shift_test(
+            scaled, null * scale, alternative=alternative, resamples=999, rng=np.random.default_rng(1)
+        ).p_value
+
+    assert {p_value(scale) for scale in (0.1, 1e-200, 3.0, 1e200)} == {p_value(1.0)}
+
+
+def test_a_mean_that_is_the_null_surprises_no_one():
+    found = shift_test([-1, 0, 1], 0, alternative="two-sided", resamples=999, rng=np.random.default_rng(1))
+    assert (found.statistic, found.p_value) == (0, 1)

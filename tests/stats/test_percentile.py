@@ -7,15 +7,15 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, expon, norm, poisson, quantile_test, uniform
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.percentile import Percentile, percentile
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SHARES = st.integers(1, 99).map(lambda hundredths: Fraction(hundredths, 100))
 LEVELS = st.sampled_from(["0.5", "0.9", "0.95", "0.99"]).map(Fraction)
 

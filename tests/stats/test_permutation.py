@@ -6,20 +6,20 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact, permutation_test
 
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.stats import permutation
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
+from tests.stats.laws import LAW
 
 TREATED = [94, 197, 16, 38, 99, 141, 23]
 CONTROL = [52, 104, 146, 10, 51, 30, 40, 27, 46]
 CROSSED = [23.5, 12, 21, 22, 19.125, 21.5, 22.125, 20.375, 18.25, 21.625, 23.25, 21, 22.125, 23, 12]
 SELFED = [17.375, 20.375, 20, 20, 18.375, 18.625, 18.625, 15.25, 16.5, 18, 16.25, 18, 12.75, 15.5, 18]
 ALTERNATIVES = ["greater", "less", "absolute", "doubled"]
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 WHOLE = st.integers(-4, 4)
 
 
@@ -41,7 +41,7 @@ def enumerated(statistics, observed, alternative):
 @pytest.mark.parametrize(
     ("alternative", "p"), [("greater", 1 / 3), ("less", 1), ("absolute", 1 / 3), ("doubled", 2 / 3)]
 )
-def test_two_samples_by_hand(alternative, p):
+def test_one_against_two_has_the_p_value_of_its_three_arrangements(alternative, p):
     """Of 0, 0, 3 one is x. It is the 3 in one case of three, where 3 - 0 = 3; else 0 - 1.5, which is nearer to 0."""
     result = two_sample_permutation([3], [0, 0], alternative=alternative, resamples=9, rng=np.random.default_rng(1))
     assert (result.p_value, result.difference) == (pytest.approx(p, abs=1e-15), 3.0)
@@ -49,7 +49,7 @@ def test_two_samples_by_hand(alternative, p):
 
 
 @pytest.mark.parametrize(("alternative", "p"), [("greater", 2 / 8), ("less", 7 / 8), ("absolute", 4 / 8)])
-def test_pairs_by_hand(alternative, p):
+def test_three_pairs_have_the_p_value_of_their_eight_signs(alternative, p):
     """Signs of 1, 2, 3 give the sums 6 4 2 0 0 -2 -4 -6; that of -1 + 2 + 3 is 4, with only 6 beyond."""
     assert p_of(paired_permutation, [0, 2, 3], [1, 0, 0], alternative) == pytest.approx(p, abs=1e-15)
 
@@ -254,6 +254,8 @@ def test_shares_near_0_and_1_are_rejected_no_more_often_than_the_level(p_x, n, m
         (paired_permutation, [], [], 9, TooFewObservations, "a: found no value"),
         (paired_permutation, [1, None], [1, 2], 9, InputRefused, "missing"),
         (paired_permutation, [1], [2], 0, InputRefused, "resamples: found 0"),
+        (paired_permutation, [1], [2], 9.5, InputRefused, "resamples: found 9.5"),
+        (two_sample_permutation, [1], [2], 9.5, InputRefused, "resamples: found 9.5"),
         (two_sample_permutation, [], [1], 9, TooFewObservations, "x: found no value"),
         (two_sample_permutation, [1], [], 9, TooFewObservations, "y: found no value"),
         (two_sample_permutation, [[1]], [1], 9, InputRefused, "2 dimensions"),
@@ -263,3 +265,18 @@ def test_shares_near_0_and_1_are_rejected_no_more_often_than_the_level(p_x, n, m
 def test_what_cannot_be_tested_is_refused(test, one, other, resamples, refusal, words):
     with pytest.raises(refusal, match=words):
         test(one, other, alternative="greater", resamples=resamples, rng=np.random.default_rng(1))
+
+
+def test_values_at_either_end_of_what_a_float_holds_have_the_p_value_of_their_order():
+    x, y = [1, 2, 3], [5, 6, 7]
+    for scale in (1e-300, 1e300):
+        found = two_sample_permutation(
+            [scale * value for value in x],
+            [scale * value for value in y],
+            alternative="absolute",
+            resamples=99,
+            rng=np.random.default_rng(1),
+        )
+        assert found.p_value == pytest.approx(0.1, abs=1e-12)
+    with pytest.raises(InputRefused, match="difference of means: found"):
+        two_sample_permutation([1e308] * 3, [-1e308] * 3, alternative="less", resamples=9, rng=np.random.default_rng(1))

@@ -1,11 +1,10 @@
 """Pooled ratios are drawn entry by entry, their numbers are exact, and their intervals cover what they promise."""
 
-import tracemalloc
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, bootstrap, chisquare
 
@@ -13,10 +12,11 @@ from eval_pipeline.errors import InputRefused, NoVariation, RatioUndefined, Thin
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.bootstrap import Bootstrap, percentile_rank
 from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
+from tests.stats.dealt import Dealt, every_resample, halves_of
+from tests.stats.laws import LAW
+from tests.stats.memory import added_megabytes
 from tests.stats.simulate import holds
-from tests.stats.test_resampling import Dealt, every_resample, halves_of
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 HALF, NINE_TENTHS, LEVEL = Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)
 FIRST_LESS_LAST = (1, -1)
 SLOPE = (Fraction(-3, 10), Fraction(-1, 10), Fraction(1, 10), Fraction(3, 10))
@@ -307,6 +307,18 @@ def test_scaling_the_weights_scales_the_interval(rows, factor):
     assert scaled.interval == Interval(factor * plain.interval.low, factor * plain.interval.high, 0.95)
 
 
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_weights_of_the_smallest_scale_only_as_the_interval_does(method):
+    rng = np.random.default_rng(12)
+    trials = rng.integers(1, 9, (15, 2))
+    rows = np.stack([rng.binomial(trials, [0.6, 0.4]), trials], axis=2).reshape(15, 4)
+    factor = Fraction(1, 10**10)
+    plain = contrast(rows, method=method)
+    scaled = contrast(rows, [factor, -factor], method=method)
+    assert scaled.interval == Interval(factor * plain.interval.low, factor * plain.interval.high, 0.95)
+    assert (scaled.degenerate, plain.degenerate) == (False, False)
+
+
 @LAW
 @given(tables())
 def test_swapping_hits_for_misses_mirrors_a_difference_at_zero(rows):
@@ -521,24 +533,23 @@ def test_bca_reads_every_resample_of_three_clusters_by_hand():
 @pytest.mark.parametrize("columns", [1, 2, 4])
 def test_a_bootstrap_of_20000_clusters_adds_less_than_50_megabytes(columns):
     totals = np.random.default_rng(2).integers(1, 6, (20_000, columns))
-    tracemalloc.start()
-    try:
-        ratio_contrast(
-            totals // 2,
-            totals,
-            SLOPE[:columns],
-            level=LEVEL,
-            tails="two",
-            method="bca",
-            resamples=120,
-            valid_at_least=60,
-            ranks="symmetric",
-            rng=np.random.default_rng(1),
+    assert (
+        added_megabytes(
+            lambda: ratio_contrast(
+                totals // 2,
+                totals,
+                SLOPE[:columns],
+                level=LEVEL,
+                tails="two",
+                method="bca",
+                resamples=120,
+                valid_at_least=60,
+                ranks="symmetric",
+                rng=np.random.default_rng(1),
+            )
         )
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 50e6
+        < 50
+    )
 
 
 @pytest.mark.parametrize("clusters", [0, 1])
@@ -726,3 +737,37 @@ def test_lists_and_floats_without_fractions_are_the_counts_that_they_hold():
     plain = weighed(np.array(table), np.full((3, 2), 4))
     assert weighed(table, [[4.0, 4.0]] * 3).interval == plain.interval
     assert ranged(table, [[4, 4]] * 3).estimate == abs(plain.estimate)
+
+
+def test_bca_at_a_level_next_to_1_takes_the_outermost_draws():
+    rows = np.random.default_rng(4).integers(1, 9, (12, 2))
+    found = ratio_contrast(
+        rows[:, :1],
+        rows.sum(axis=1, keepdims=True),
+        (1,),
+        level=1 - 1e-15,
+        tails="two",
+        method="bca",
+        resamples=200,
+        valid_at_least=1,
+        ranks="symmetric",
+        rng=np.random.default_rng(5),
+    )
+    assert [float(found.interval.low), float(found.interval.high)] == pytest.approx([found.draws[0], found.draws[-1]])
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf"), None])
+def test_a_weight_that_is_no_number_is_refused(weight):
+    with pytest.raises(InputRefused, match="weights: found"):
+        ratio_contrast(
+            [[1], [2]],
+            [[2], [3]],
+            (weight,) if weight is not None else ("1",),
+            level=0.9,
+            tails="two",
+            method="percentile",
+            resamples=9,
+            valid_at_least=1,
+            ranks="floor",
+            rng=np.random.default_rng(5),
+        )

@@ -1,10 +1,11 @@
 """Sizes and effects are those of the tests they plan, and simulated studies of that size have the power."""
 
+from itertools import product
 from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, norm, ttest_1samp, ttest_ind
 from statsmodels.stats.power import NormalIndPower, TTestIndPower, TTestPower
@@ -21,8 +22,8 @@ from eval_pipeline.stats.power import (
     two_proportion_power,
     two_proportion_size,
 )
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 USUAL = {"alpha": 0.05, "power": 0.8}
 DESIGNS, DISTRIBUTIONS = st.sampled_from(["paired", "unpaired"]), st.sampled_from(["normal", "t"])
 CONVENTIONS = ["arcsine", "pooled", "unpooled"]
@@ -86,7 +87,14 @@ def test_at_the_smallest_effect_the_power_is_the_one_asked_for(sd, n, alpha, pow
     kind = {"design": design, "distribution": distribution}
     effect = minimum_detectable_effect(sd, n, alpha=alpha, power=power, **kind)
     assert mean_power(sd, n, effect=effect, alpha=alpha, **kind) == pytest.approx(power, abs=1e-8)
-    assert minimum_detectable_effect(2 * sd, n, alpha=alpha, power=power, **kind) == pytest.approx(2 * effect)
+
+
+@pytest.mark.parametrize("n", [2, 3, 17, 400, 3000])
+def test_the_smallest_effect_is_twice_as_large_where_scores_vary_twice_as_much(n):
+    for design, distribution in product(("paired", "unpaired"), ("t", "normal")):
+        how = {"alpha": 0.03, "power": 0.85, "design": design, "distribution": distribution}
+        effect = minimum_detectable_effect(0.7, n, **how)
+        assert minimum_detectable_effect(1.4, n, **how) == pytest.approx(2 * effect)
 
 
 @LAW

@@ -5,17 +5,18 @@ from math import sqrt
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from eval_pipeline.errors import InputRefused, RatioUndefined, TooFewClusters, TooFewObservations
+from eval_pipeline.stats import prediction_powered as module
 from eval_pipeline.stats.judged_clusters import JudgedClusters, tabulated, with_gold
 from eval_pipeline.stats.prediction_powered import prediction_powered_contrast, prediction_powered_mean
-from tests.stats.simulate import as_gold, holds, judged
+from tests.stats.laws import LAW
+from tests.stats.simulate import as_gold, coverage, ends, holds, judged, mirrored, one_group, some_study
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 STUDIES = 500
 SEEDS = st.integers(0, 2**32 - 1)
 TRUSTS = st.floats(0, 1)
@@ -39,31 +40,11 @@ def estimate(table, weights, *, trust="tuned", level=0.95, tails="two"):
     return prediction_powered_contrast(table, weights, trust=trust, level=level, tails=tails)
 
 
-def ends(found):
-    return found.interval.low, found.interval.high
-
-
 def width(found):
     return found.interval.high - found.interval.low
 
 
-def one_group(*rows):
-    """A table of one group from rows of six counts, in the order of the fields."""
-    return JudgedClusters(*(np.array(column)[:, None] for column in zip(*rows, strict=True)))
-
-
-def some_study(seed, *, rates=(0.6, 0.4), clusters=12, checked=6):
-    rng = np.random.default_rng(seed)
-    return judged(rng, 1, clusters, rates, sensitivity=0.9, specificity=0.85, checked=checked)[0]
-
-
-def mirrored(table):
-    """The same study, whose unsupported items are counted."""
-    supported, total, hits, misses, rejections, alarms = table.columns
-    return JudgedClusters(total - supported, total, rejections, alarms, hits, misses)
-
-
-def test_a_mean_by_hand():
+def test_a_mean_moves_the_labels_by_the_trusted_difference_of_the_judge():
     """Truth 1/2, the judge's 1/4 of the same and 3/4 of the others, trusted by half: 1/2 + 1/2 (3/4 - 1/4) = 3/4."""
     found = mean([1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 1, 0], trust=0.5)
     assert found.estimate == pytest.approx(0.75, abs=1e-15)
@@ -74,7 +55,7 @@ def test_a_mean_by_hand():
     assert found.trust == 0.5
 
 
-def test_a_tuned_trust_by_hand():
+def test_a_tuned_trust_is_the_covariance_over_the_variance_of_the_judge():
     """The covariance 1/4 - 1/8 over (1 + 4/4) times 2/7, the variance of the judge's eight."""
     assert mean([1, 0, 1, 0], [1, 0, 0, 0], [1, 1, 1, 0]).trust == pytest.approx(1 / 8 / (2 * 2 / 7), abs=1e-12)
     # With half as many others: (1 + 4/2) times the variance of 1, 0, 0, 0, 1, 1, which is 6/5 of 1/4.
@@ -92,7 +73,7 @@ def test_a_tuned_trust_by_hand():
         ("score", 0.1, 0.5, 0.5, 0.539375, 0.38438349, 0.69436651),
     ],
 )
-def test_ppi_python_agrees(data, alpha, lam, weight, point, low, high):
+def test_the_mean_its_trust_and_its_interval_are_those_of_ppi_python(data, alpha, lam, weight, point, low, high):
     """ppi-python 0.2.3: `ppi_mean_pointestimate(Y, Yhat, U, lam=lam)`, `ppi_mean_ci(Y, Yhat, U, alpha=a, lam=lam)`."""
     labels, known, others = (TRUTH, JUDGED, ALONE) if data == "yes" else (*SCORED, SCORED_ALONE)
     found = mean(labels, known, others, trust="tuned" if lam is None else lam, level=1 - alpha)
@@ -185,7 +166,7 @@ def ols_by_cluster(values, group, cluster):
 
 @pytest.mark.parametrize("trust", [0, 0.6, 1])
 @pytest.mark.parametrize("weights", [(1, 0), (0, 1), (1, -1)])
-def test_statsmodels_agrees(weights, trust):
+def test_with_a_fixed_trust_the_estimate_and_the_width_are_those_of_statsmodels_by_cluster(weights, trust):
     """`OLS(...).fit(cov_type="cluster")` of labels less trusted verdicts, and of the verdicts of the others."""
     cluster, group, truth, says, checked = items(3, part=0)
     table = tabulated(says, np.where(checked, truth, -1), cluster, group)
@@ -259,6 +240,55 @@ def test_a_trust_that_was_tuned_to_the_data_costs_more_than_one_that_was_fixed_b
     assert np.mean(wider) > 1.02
 
 
+def tuned_by_numpy(table, weights):
+    """L + trust (A - K) and the trust: covariance over variance of what clusters add, those with labels and without."""
+    checked, judged_alone = table.checked, table.judged - table.checked
+    parts = (
+        (table.known_positives, checked),
+        (table.true_positives + table.false_positives, checked),
+        (table.supported - table.true_positives - table.false_positives, judged_alone),
+    )
+    (truth, of_labels), (known, of_known), (alone, of_alone) = (
+        (
+            (yes.sum(axis=0) / total.sum(axis=0)) @ weights,
+            ((yes - total * (yes.sum(axis=0) / total.sum(axis=0))) / total.sum(axis=0)) @ weights,
+        )
+        for yes, total in parts
+    )
+    together = spread = 0.0
+    for stratum in (checked.any(axis=1), ~checked.any(axis=1)):
+        size, moved = stratum.sum(), (of_known - of_alone)[stratum]
+        together += size / (size - 1) * (moved * of_labels[stratum]).sum()
+        spread += size / (size - 1) * (moved**2).sum()
+    trust = min(max(together / spread, 0), 1)
+    return truth + trust * (alone - known), trust
+
+
+@pytest.mark.parametrize("cells", [None, 30, 1])
+@pytest.mark.parametrize("weights", [(1, 1), (1, -1)])
+def test_a_tuned_trust_has_the_jackknife_of_a_plain_loop_over_the_clusters_left_out(monkeypatch, weights, cells):
+    """Twelve clusters at once, two at a time, and one."""
+    if cells:
+        monkeypatch.setattr(module, "_CELLS_AT_ONCE", cells)
+    trusts = []
+    for seed in range(5):
+        study = some_study(seed)
+        clusters = np.arange(len(study.judged))
+        left_out = [
+            tuned_by_numpy(JudgedClusters(*(column[clusters != one] for column in study.columns)), weights)[0]
+            for one in clusters
+        ]
+        labelled = study.checked.any(axis=1)
+        of_strata = [np.array(left_out)[stratum] for stratum in (labelled, ~labelled)]
+        variance = sum((len(some) - 1) ** 2 / len(some) * some.var(ddof=1) for some in of_strata)
+        found, expected = estimate(study, weights), tuned_by_numpy(study, weights)
+        assert (found.estimate, found.trust) == pytest.approx(expected, abs=1e-12)
+        reach = student.ppf(0.975, labelled.sum() - 1) * sqrt(variance)
+        assert width(found) == pytest.approx(2 * reach, rel=1e-9)
+        trusts.append(found.trust)
+    assert any(0 < trust < 1 for trust in trusts)
+
+
 @LAW
 @given(SEEDS)
 def test_without_trust_only_the_checked_items_count(seed):
@@ -314,24 +344,18 @@ def test_a_good_judge_narrows_the_interval_and_a_useless_one_does_not_widen_it_b
     assert width(mean(truth[:500], useless[:500], useless[500:], trust=1)) > 1.3 * labels_alone
 
 
-def coverage(studies, weights, truth, **how):
-    """In how many studies the interval holds the truth, and the mean estimate."""
-    found = [estimate(study, weights, **how) for study in studies]
-    return sum(holds(one.interval, truth) for one in found), np.mean([one.estimate for one in found])
-
-
 @pytest.mark.parametrize("trust", [0, 0.6, "tuned"])
 def test_90_clusters_of_which_30_are_checked_hold_a_moderate_share_and_difference(trust):
     """Also where the judge errs otherwise in each group, which it need not know."""
     rng = np.random.default_rng(43)
     studies = judged(rng, STUDIES, 90, (0.7, 0.5), sensitivity=(0.95, 0.75), specificity=(0.85, 0.9), checked=30)
-    share, average = coverage(studies, [1, 0], 0.7, trust=trust)
+    share, average = coverage([estimate(study, [1, 0], trust=trust) for study in studies], 0.7)
     assert binomtest(share, STUDIES, 0.95).pvalue > 0.01
     assert abs(average - 0.7) < 0.01
-    difference, average = coverage(studies, [1, -1], 0.2, trust=trust)
+    difference, average = coverage([estimate(study, [1, -1], trust=trust) for study in studies], 0.2)
     assert binomtest(difference, STUDIES, 0.95).pvalue > 0.01
     assert abs(average - 0.2) < 0.01
-    upper, _ = coverage(studies, [1, -1], 0.2, trust=trust, tails="upper")
+    upper, _ = coverage([estimate(study, [1, -1], trust=trust, tails="upper") for study in studies], 0.2)
     assert binomtest(upper, STUDIES, 0.95).pvalue > 0.01
 
 
@@ -339,7 +363,7 @@ def test_90_clusters_of_which_30_are_checked_hold_a_moderate_share_and_differenc
 def test_20_clusters_of_which_10_are_checked_hold_the_truth_if_the_trust_is_fixed(rate):
     rng = np.random.default_rng(44)
     studies = judged(rng, STUDIES, 20, [rate], sensitivity=0.9, specificity=0.9, checked=10)
-    held, _ = coverage(studies, [1], rate, trust=0.6)
+    held, _ = coverage([estimate(study, [1], trust=0.6) for study in studies], rate)
     assert binomtest(held, STUDIES, 0.95, alternative="less").pvalue > 0.01
 
 
@@ -349,9 +373,9 @@ def test_near_0_and_1_labels_without_a_miss_show_no_spread_and_the_interval_hold
     """A tuned trust falls with the spread of the labels; a fixed one keeps the judge's."""
     rng = np.random.default_rng(45)
     studies = judged(rng, STUDIES, 20, [rate], sensitivity=0.9, specificity=0.9, checked=10)
-    held, _ = coverage(studies, [1], rate, trust=trust)
+    held, _ = coverage([estimate(study, [1], trust=trust) for study in studies], rate)
     assert binomtest(held, STUDIES, 0.85, alternative="less").pvalue < 0.01
-    assert held < coverage(studies, [1], rate, trust=0.6)[0]
+    assert held < coverage([estimate(study, [1], trust=0.6) for study in studies], rate)[0]
 
 
 def test_items_of_clusters_counted_one_by_one_hold_the_truth_too_seldom():
@@ -366,7 +390,8 @@ def test_items_of_clusters_counted_one_by_one_hold_the_truth_too_seldom():
         alone = np.repeat([1, 0], [others, rest - others])
         one_by_one += holds(mean(labels, known, alone, trust=0.6).interval, 0.5)
     assert binomtest(one_by_one, STUDIES, 0.9, alternative="less").pvalue < 0.01
-    assert binomtest(coverage(studies, [1], 0.5, trust=0.6)[0], STUDIES, 0.95).pvalue > 0.01
+    held, _ = coverage([estimate(study, [1], trust=0.6) for study in studies], 0.5)
+    assert binomtest(held, STUDIES, 0.95).pvalue > 0.01
 
 
 @pytest.mark.parametrize(("labels", "others"), [([1], [1, 0]), ([], [1]), ([1, 0], [])])
@@ -387,9 +412,9 @@ def test_scores_that_do_not_pair_off_or_are_no_numbers_are_refused():
 
 @pytest.mark.parametrize("trust", [-0.1, 1.1, float("nan"), "much"])
 def test_a_trust_outside_0_to_1_is_refused(trust):
-    with pytest.raises(InputRefused, match=f"trust: found {trust}"):
+    with pytest.raises(InputRefused, match=f"trust: found {trust!r}"):
         mean([1, 0], [1, 0], [1], trust=trust)
-    with pytest.raises(InputRefused, match=f"trust: found {trust}"):
+    with pytest.raises(InputRefused, match=f"trust: found {trust!r}"):
         estimate(FOUR, [1], trust=trust)
 
 

@@ -5,13 +5,13 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.stats.ratings import MISSING, category_counts, coded, patterns
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SCALES = ["nominal", "ordinal", "interval", "ratio"]
 SIZES = ["small", "middle", "large"]
 TABLES = st.integers(1, 5).flatmap(

@@ -26,6 +26,7 @@ from eval_pipeline.stats.attenuation import (
 )
 from eval_pipeline.stats.beta_binomial import Beta
 from eval_pipeline.stats.binomial import exact_interval
+from eval_pipeline.stats.confidence_sequence import mean_sequence, normal_mixture_boundary, normal_mixture_rho
 from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
 from eval_pipeline.stats.corrected_ratio import corrected_contrast
 from eval_pipeline.stats.correction import known_errors_interval, lang_reiczigel, rogan_gladen
@@ -40,7 +41,6 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast
 from eval_pipeline.stats.power import two_proportion_power, two_proportion_size
 from eval_pipeline.stats.prediction_powered import prediction_powered_mean
 from eval_pipeline.stats.reliability import mean_correlation, raters_needed, spearman_brown
-from eval_pipeline.stats.confidence_sequence import mean_sequence, normal_mixture_boundary, normal_mixture_rho
 from eval_pipeline.stats.survival import kaplan_meier
 from eval_pipeline.stats.survival_power import freedman_size, schoenfeld_size
 

@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, pearsonr
 
@@ -19,8 +19,8 @@ from eval_pipeline.stats.reliability import (
     raters_needed,
     spearman_brown,
 )
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 RELIABILITIES = st.floats(0.01, 0.99)
 NUMBERS = st.integers(2, 30)
 STUDIES, RESAMPLES = 400, 300

@@ -1,46 +1,22 @@
 """Rows are drawn as the raw stream of a seed says, and each way to draw them follows the same law in bounded memory."""
 
-import tracemalloc
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2, chisquare, multinomial, norm
 
 from eval_pipeline.errors import InputRefused, TooFewClusters
 from eval_pipeline.stats import resampling
 from eval_pipeline.stats.resampling import drawn_rows, resampled_sums, resampled_weights, seed_of
+from tests.stats.dealt import Dealt, halves_of
+from tests.stats.laws import LAW
+from tests.stats.memory import added_megabytes
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 PATHS = ("drawn", "grouped", "blocked")
-
-
-class Dealt:
-    """A generator that deals the row numbers it was given, in their order."""
-
-    def __init__(self, rows: Sequence[int] | npt.NDArray[np.int64], clusters: int) -> None:
-        numbers = -(-(np.asarray(rows, dtype=np.int64) << 32) // clusters)
-        self.halves = np.append(numbers, [0] * (len(numbers) % 2)).astype(np.uint64)
-        self.bit_generator = self
-
-    def random_raw(self, size: int) -> npt.NDArray[np.uint64]:
-        dealt, self.halves = self.halves[: 2 * size], self.halves[2 * size :]
-        return dealt[::2] | dealt[1::2] << np.uint64(32)
-
-
-def every_resample(clusters: int) -> Dealt:
-    """Deals each of the k^k ways to draw k clusters out of k, once."""
-    return Dealt(np.indices((clusters,) * clusters).reshape(clusters, -1).T.ravel(), clusters)
-
-
-def halves_of(seed: int, size: int) -> list[int]:
-    """The first 32-bit numbers of a seed in plain integers: of each 64-bit word the lower half, then the upper."""
-    words = np.random.PCG64(seed).random_raw((size + 1) // 2).tolist()
-    return [half for word in words for half in (word % 2**32, word // 2**32)][:size]
 
 
 def take_path(monkeypatch: pytest.MonkeyPatch, path: str, *, block: int = 8) -> None:
@@ -323,15 +299,6 @@ def test_weights_of_many_clusters_are_drawn_as_their_sums_are():
     weights = np.concatenate(list(resampled_weights(repeats[[2, 0, 1]], resamples=9, rng=np.random.default_rng(3))))
     sums = resampled_sums([worth], resamples=9, rng=np.random.default_rng(3))
     assert (weights @ [0, 5, 7]).tolist() == sums[:, 0].tolist()
-
-
-def added_megabytes(work) -> float:
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1] / 1e6
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

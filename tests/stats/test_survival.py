@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lifelines import KaplanMeierFitter
 from scipy.stats import binomtest
@@ -15,8 +15,8 @@ from statsmodels.duration.survfunc import SurvfuncRight
 from eval_pipeline.errors import InputRefused, TooFewObservations
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.survival import Survival, _median_row, kaplan_meier, risk_table
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 SUBJECTS = st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=40)
 Z = 1.959963984540054  # the normal quantile of .975
 STUDIES = 1000
@@ -35,7 +35,7 @@ def curve(times, events, *, level=0.95, transform="log-log"):
     return kaplan_meier(times, events, level=level, transform=transform)
 
 
-def test_a_curve_by_hand():
+def test_a_curve_falls_by_the_share_of_those_at_risk():
     """Events at 1, 3 and 4, one subject last seen at 2."""
     found = curve([1, 2, 3, 4], [1, 0, 1, 1], transform="plain")
     assert found.times.tolist() == [1, 3, 4]
@@ -318,6 +318,13 @@ def test_what_is_no_time_or_no_event_is_refused(times, events, message):
         curve(times, events)
 
 
+def test_lengths_are_told_of_what_was_given_alone():
+    with pytest.raises(InputRefused, match=r"^found 3 times, 2 events; expected"):
+        risk_table([1, 2, 3], [1, 1])
+    with pytest.raises(InputRefused, match=r"^found 2 times, 2 events, 1 arm; expected"):
+        risk_table([1, 2], [1, 1], [0])
+
+
 def test_an_arm_that_is_no_list_is_refused():
     with pytest.raises(InputRefused, match="arm: found 2 dimensions"):
         risk_table([1, 2], [1, 1], [[0, 1]])
@@ -355,3 +362,17 @@ def test_beyond_the_last_subject_the_curve_is_unknown():
 def test_the_curve_is_not_looked_up_at_what_is_no_time(time):
     with pytest.raises(InputRefused, match="time: found"):
         curve([1, 2], [1, 1]).at(time)
+
+
+def test_masked_times_are_refused_and_not_taken_for_observed():
+    with pytest.raises(InputRefused, match="times: found a masked value"):
+        kaplan_meier(np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), [1, 1, 1], level=0.9, transform="plain")
+    with pytest.raises(InputRefused, match="times: found a masked value"):
+        risk_table(np.ma.array([1, 2, 3], mask=[0, 1, 0]), [1, 1, 1])
+
+
+def test_the_median_of_many_distinct_times_is_exact():
+    """Of 2n + 1 events without a tie S is at most a half from event n + 1 on, and of 2n from event n on."""
+    for n in (20_000, 20_001):
+        found = kaplan_meier(np.arange(1, n + 1) / 7, np.ones(n), level=0.9, transform="plain")
+        assert found.median == (n + 1) // 2 / 7

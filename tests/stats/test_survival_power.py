@@ -4,7 +4,7 @@ from math import ceil, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lifelines.statistics import power_under_cph, sample_size_necessary_under_cph
 from scipy.stats import binomtest, norm
@@ -17,8 +17,8 @@ from eval_pipeline.stats.survival_power import (
     schoenfeld_power,
     schoenfeld_size,
 )
+from tests.stats.laws import LAW
 
-LAW = settings(deadline=None, derandomize=True, max_examples=60)
 RATIOS = st.floats(0.2, 0.95)
 USUAL = {"alpha": 0.05, "power": 0.8}
 
