@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import binom, nbinom
 
 from eval_pipeline.errors import InputRefused, NoEffect
+from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import Counts
 from eval_pipeline.stats.scalars import open_share, real_number, whole_number
 
@@ -13,7 +14,7 @@ _AT_ONCE = 1024  # numbers of errors that are tried together
 _MOST = 10**7  # units of a gold set; beyond it nobody builds one, and the quantiles take long or are not exact
 
 
-def smallest_size(errors: int, *, bound: float, level: float) -> int:
+def smallest_size(errors: int, *, bound: Number, level: Number) -> int:
     """The fewest units in which so many errors still show that the rate is below the bound.
 
     They show it where the exact one-sided upper bound does not exceed `bound`: P(X <= errors) <= 1 - level for
@@ -31,7 +32,7 @@ def smallest_size(errors: int, *, bound: float, level: float) -> int:
     return int(_sizes(np.array([errors]), open_share(bound, "bound"), open_share(level, "level"))[0])
 
 
-def errors_allowed(units: int, *, bound: float, level: float) -> int | None:
+def errors_allowed(units: int, *, bound: Number, level: Number) -> int | None:
     """The most errors with which so many units still show that the rate is below the bound; None if not even 0 do.
 
     Args:
@@ -49,7 +50,7 @@ def errors_allowed(units: int, *, bound: float, level: float) -> int | None:
     return errors if errors >= 0 else None
 
 
-def chance_to_show(units: int, *, rate: float, bound: float, level: float) -> float:
+def chance_to_show(units: int, *, rate: Number, bound: Number, level: Number) -> float:
     """The probability that so many units show the rate to be below the bound, where it truly is `rate`.
 
     Args:
@@ -65,7 +66,7 @@ def chance_to_show(units: int, *, rate: float, bound: float, level: float) -> fl
     return 0.0 if allowed is None else float(binom.cdf(allowed, whole_number(units, "units"), rate))
 
 
-def size_for_power(rate: float, *, bound: float, level: float, power: float) -> int:
+def size_for_power(rate: Number, *, bound: Number, level: Number, power: Number) -> int:
     """The fewest units that show a true `rate` to be below the bound with a probability of at least `power`.
 
     A few units more may have less power, because the errors allowed come in whole numbers: check the size that is

@@ -114,7 +114,10 @@ def _require(clusters: int, resamples: int, rng: np.random.Generator) -> None:
 def _rows(clusters: int, size: int, rng: np.random.Generator) -> Counts:
     """So many row numbers in 0..clusters-1."""
     halves = rng.bit_generator.random_raw((size + 1) // 2).astype("<u8", copy=False).view("<u4")[:size]
-    return (halves.astype(np.uint64) * np.uint64(clusters) >> np.uint64(32)).view(np.int64)
+    rows = halves.astype(np.uint64)
+    rows *= np.uint64(clusters)
+    rows >>= np.uint64(32)
+    return rows.view(np.int64)
 
 
 def _packed(columns: Sequence[Counts], *, most: int) -> tuple[list[Counts], int]:
