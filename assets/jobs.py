@@ -8,4 +8,10 @@ extraction = dg.define_asset_job(
     description="Extraction completeness, from the corpus to the verdict and its report.",
 )
 
-JOBS = [extraction]
+judge_calibration = dg.define_asset_job(
+    "judge_calibration",
+    selection=dg.AssetSelection.groups("judge_calibration"),
+    description="Judge calibration, from the gold set to the verdict on the judge and its report.",
+)
+
+JOBS = [extraction, judge_calibration]

@@ -13,6 +13,7 @@ from eval_pipeline.corpus.source import SAMPLE, folder_of
 from eval_pipeline.errors import JudgeUnknown
 from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
+from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.spending import Caps, Prices
 
 _SHOWN = 60  # letters of what was found
@@ -53,6 +54,7 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
         default="", description="The annotators' file; '' takes propositions.jsonl of the folder."
     )
     judge: str = Field(default="lexical", description="lexical, labels:FILE, replay:JOURNAL or chat.")
+    gold: str = Field(default="", description="A file or folder of gold tuples; '' takes the bundled set.")
     plan: str = Field(default="", description="The plan; '' takes the one that comes with the study.")
     out: str = Field(default="", description="Where the findings go; '' takes a folder under the home.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
@@ -72,6 +74,11 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Path(self.plan) if self.plan else bundled("plans") / f"{study}.toml"
 
     @property
+    def gold_path(self) -> Path:
+        """The file or folder of the gold set."""
+        return Path(self.gold) if self.gold else bundled("gold")
+
+    @property
     def propositions_path(self) -> Path | None:
         """The annotators' file, or None where none was named and none stands beside the corpus."""
         folder = folder_of(self.corpus)
@@ -87,15 +94,15 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
     model: str = ""
     api_key: str = Field(default="", repr=False, json_schema_extra={"dagster__is_secret": True})
     revision: str = ""
-    max_tokens: str = "8"
+    max_tokens: str = ""
     extra: str = "{}"
     in_flight: str = "16"
     timeout_s: str = "120"
     total_timeout_s: str = "600"
     prices: str = ""
 
-    def endpoint(self) -> Endpoint:
-        """The endpoint as the library takes it.
+    def endpoint(self, prompt: Prompt) -> Endpoint:
+        """The endpoint as the library takes it; answers may be as long as the prompt needs, if nothing else was set.
 
         Raises: JudgeUnknown: a field holds what it cannot.
         """
@@ -103,7 +110,7 @@ class JudgeEndpoint(dg.ConfigurableResource):  # type: ignore[type-arg]
             base_url=self.base_url,
             model=self.model,
             revision=self.revision,
-            max_tokens=self._count("max_tokens"),
+            max_tokens=self._count("max_tokens") if self.max_tokens else prompt.max_tokens,
             extra=self._object("extra"),
             api_key=self.api_key,
             in_flight=self._count("in_flight"),

@@ -93,8 +93,8 @@ def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> Pil
 
     Raises: PilotRefused: there is nothing to try it on; JudgeDown, JudgeUnknown, CapReached: see `pilot_in_journal`.
     """
-    endpoint = judge_endpoint().process_config_and_initialize().endpoint()
     prompt = prompt_named(plan.judging.prompt)
+    endpoint = judge_endpoint().process_config_and_initialize().endpoint(prompt)
     return pilot_in_journal(
         pinned(inputs.corpus),
         pinned_fixture(inputs.propositions_path),

@@ -28,7 +28,7 @@ from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 TABLE_WIDTH = 110  # of a table that goes to a file or a pipe
-VERDICT, PREVIOUS = "verdict.json", "verdict.previous.json"
+VERDICT, REPORT = "verdict.json", "report.json"
 BROKEN, FAILED, SKIPPED = 1, 2, 3
 _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 _BROKEN_INPUT = frozenset(
@@ -91,7 +91,7 @@ def extraction(
     Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
     skipped.
     """
-    folder = _set_aside(out)
+    folder = _set_aside(out, "extraction", VERDICT)
     for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
         if path is not None and not path.is_file():
             raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
@@ -108,12 +108,41 @@ def extraction(
     inputs |= {name: cap for name, cap in caps.items() if cap is not None}
     with _progress_shown():
         done = run_study("extraction", inputs)
-    (done.out / PREVIOUS).unlink(missing_ok=True)
     _refuse_broken_input(done.document)
-    _print_verdict(done.document, done.out)
-    status = _exit_status(done.document)
-    typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
-    sys.exit(status)
+    _conclude(done.document, done.out, VERDICT)
+
+
+@run.command(name="judge-calibration", epilog="Example: eval-pipeline run judge-calibration --gold mine/ --judge chat")
+def judge_calibration(
+    gold: Annotated[Path | None, typer.Option(help="A file or folder of gold tuples; else the bundled set.")] = None,
+    judge: Annotated[str, typer.Option(help="lexical, replay:JOURNAL or chat.")] = "lexical",
+    plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
+    out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
+) -> None:
+    """Judge calibration: how often a judge wrongly clears or wrongly flags claims whose right judgment is known.
+
+    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
+    skipped.
+    """
+    folder = _set_aside(out, "judge-calibration", REPORT)
+    if gold is not None and not gold.exists():
+        raise Refused(f"--gold {str(gold)!r} is not there; give a file or a folder of JSON Lines")
+    if plan is not None and not plan.is_file():
+        raise Refused(f"--plan {str(plan)!r} is not a file; give the path of one")
+    inputs: dict[str, Any] = {
+        "gold": _absolute(gold),
+        "judge": _with_absolute_file(judge),
+        "plan": _absolute(plan),
+        "out": folder,
+    }
+    caps = {"cap_requests": cap_requests, "cap_tokens": cap_tokens, "cap_usd": cap_usd}
+    inputs |= {name: cap for name, cap in caps.items() if cap is not None}
+    with _progress_shown():
+        done = run_study("judge_calibration", inputs)
+    _conclude(done.document, done.out, REPORT)
 
 
 @app.command(epilog="Example: eval-pipeline restore backup.dump --into postgresql://me@localhost/corpus")
@@ -211,14 +240,27 @@ def _complain(sentence: str) -> None:
     sys.exit(BROKEN)
 
 
-def _set_aside(out: str | None) -> str:
+def _set_aside(out: str | None, study: str, verdict: str) -> str:
     """The folder of the findings; a verdict that stands in it is renamed, so that none is read of a run that broke."""
     if out is not None and (not out.strip() or (Path(out).exists() and not Path(out).is_dir())):
         raise Refused(f"--out {out!r} is not a folder; name one, it is made if it is not there")
-    folder = _resolved(Path(out)) if out else Home(path=str(home_folder())).out("extraction")
-    if (folder / VERDICT).exists():
-        (folder / VERDICT).replace(folder / PREVIOUS)
+    folder = _resolved(Path(out)) if out else Home(path=str(home_folder())).out(study)
+    if (folder / verdict).exists():
+        (folder / verdict).replace(_previous(folder / verdict))
     return str(folder)
+
+
+def _previous(verdict: Path) -> Path:
+    return verdict.with_suffix(".previous.json")
+
+
+def _conclude(document: dict[str, Any], out: Path, verdict: str) -> None:
+    """Prints the verdict and exits with what it says; that of the run before is no longer needed."""
+    _previous(out / verdict).unlink(missing_ok=True)
+    _print_verdict(document, out)
+    status = _exit_status(document)
+    typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
+    sys.exit(status)
 
 
 def _resolved(path: Path) -> Path:

@@ -42,6 +42,31 @@ class MalformedJournal(Malformed):
     """A journal that was given to be replayed is not one."""
 
 
+class MalformedGold(Malformed):
+    """A file of a gold set cannot be read, or is not JSON Lines."""
+
+
+class GoldRefused(Refused, ValueError):
+    """A gold tuple breaks a rule of the gold set, so that nothing may be measured against it.
+
+    Args:
+        rule: the letter of the rule.
+        index: of the tuple, from 0 on; None for a rule of the whole set.
+        place: the file and line that it stands on, if it was read.
+        what: what was found, and what was expected.
+
+    """
+
+    def __init__(self, rule: str, index: int | None, place: str, what: str) -> None:
+        self.rule, self.index = rule, index
+        where = "the gold set" if index is None else f"gold tuple {index}{f' ({place})' if place else ''}"
+        super().__init__(f"{where} breaks rule ({rule}): {what}")
+
+
+class ManifestRefused(Refused):
+    """A manifest of rules that cannot be used, or does not hold the rule."""
+
+
 class FixtureMissing(Refused):
     """There is no annotators' file, or nothing stands in it."""
 

@@ -18,6 +18,11 @@ def at_most(estimate: Number, threshold: Fraction, comparison: Comparison) -> Ou
     return Outcome.PASS if _compared(estimate, comparison) <= threshold else Outcome.FAIL
 
 
+def below(estimate: Number, threshold: Fraction) -> Outcome:
+    """Pass if the estimate lies below the threshold; one that equals it fails."""
+    return Outcome.PASS if Fraction(estimate) < threshold else Outcome.FAIL
+
+
 def _compared(estimate: Number, comparison: Comparison) -> Fraction:
     """`four_decimals` is how the first version of this evaluation compared: .79996 was .8000 to it, and passed."""
     return Fraction(f"{float(estimate):.4f}") if comparison == "four_decimals" else Fraction(estimate)

@@ -35,6 +35,8 @@ class Reason(StrEnum):
     SPAN_MALFORMED = "span_malformed"
     SEAL_BROKEN = "seal_broken"
     UNCALIBRATED = "uncalibrated"
+    NOT_MEASURED = "not_measured"
+    NOT_SHOWN = "not_shown"
     UNDECIDED = "undecided"
     UNREPEATABLE = "unrepeatable"
     THRESHOLD_MISSED = "threshold_missed"

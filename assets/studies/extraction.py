@@ -150,7 +150,7 @@ def nli_judgments(
     judged = judge_in_journal(
         frame,
         corpus,
-        judge_named(inputs.judge, prompt, endpoint.endpoint(), attempts=attempts, caps=inputs.caps),
+        judge_named(inputs.judge, prompt, endpoint.endpoint(prompt), attempts=attempts, caps=inputs.caps),
         plan,
         journals=home.journals,
         run=context.run.run_id,

@@ -115,7 +115,14 @@ def _label_of(read: Callable[[str], AlignmentAnswer | ComplianceAnswer | None]) 
 
 
 ALIGNMENT = Prompt(
-    "alignment-v1", _ALIGNMENT, _REMINDER, "one JSON object, 1", _label_of(read_alignment), alignment_turn, "alignment"
+    "alignment-v1",
+    _ALIGNMENT,
+    _REMINDER,
+    "one JSON object, 1",
+    _label_of(read_alignment),
+    alignment_turn,
+    "alignment",
+    1024,
 )
 CONSTRAINT = Prompt(
     "constraint-v1",
@@ -125,4 +132,5 @@ CONSTRAINT = Prompt(
     _label_of(read_compliance),
     constraint_turn,
     "constraint",
+    256,
 )

@@ -10,16 +10,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import MalformedJournal, MalformedLabels
 from eval_pipeline.jsonl import found, read_lines
-from eval_pipeline.judge import lexical
+from eval_pipeline.judge import lexical, lexical_claims
 from eval_pipeline.judge.journal import journal_files, read_journal
+from eval_pipeline.judge.prompt import Task
 from eval_pipeline.judge.protocol import PROBE, key
 from eval_pipeline.records import Answer, Label, NoLabel, Question
 
 REPLAY = "replay"
 
 
-def _said(label: Label) -> Answer:
-    return Answer(label.value, None, attempts=1, latency_s=0.0, tokens=None)
+def _said(raw: str) -> Answer:
+    return Answer(str(raw), None, attempts=1, latency_s=0.0, tokens=None)
 
 
 def _silent(why: NoLabel) -> Answer:
@@ -42,18 +43,26 @@ class Offline:
 
 @dataclass(frozen=True)
 class LexicalJudge(Offline):
-    """Judges by words in common; see `lexical`."""
+    """Judges by words in common; see `lexical`, and for claims `lexical_claims`."""
 
     kind = "lexical"
+    task: Task = "entailment"
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """The revision of the rule."""
-        return {"kind": self.kind, "revision": lexical.REVISION}
+        """The revision of the rule, and for claims the task."""
+        if self.task == "entailment":
+            return {"kind": self.kind, "revision": lexical.REVISION}
+        return {"kind": self.kind, "revision": lexical_claims.REVISION, "task": self.task}
 
     async def answer(self, question: Question) -> Answer:
-        """SUPPORTED or NOT_SUPPORTED, always."""
+        """A label, always."""
         premises = question.premise if isinstance(question.premise, tuple) else (question.premise,)
+        if self.task == "alignment":
+            return _said(lexical_claims.align(question.hypothesis, " ".join(premises)))
+        if self.task == "constraint":
+            given = dict(question.given)
+            return _said(lexical_claims.comply(question.hypothesis, given["rule"], given["constraint_id"]))
         return _said(Label.SUPPORTED if lexical.entails(premises, question.hypothesis) else Label.NOT_SUPPORTED)
 
 

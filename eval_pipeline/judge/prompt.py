@@ -32,9 +32,10 @@ _WRAPPING = _SPACE + "\"'`*“”‘’"
 class Prompt:
     """A versioned instruction for a task, how a question is put under it, and the rule that reads the answers to it.
 
-    `turn` is what the user is seen to send. `read` gives the label, or None for an answer that is not exactly one;
-    `reading` names that rule, and is raised when the rule changes. A question whose answer cannot be read is put once
-    more, with the `reminder` after the instruction; never, where there is none.
+    `turn` is what the user is seen to send, and `max_tokens` how long an answer may be, unless the endpoint says
+    otherwise. `read` gives the label, or None for an answer that is not exactly one; `reading` names that rule, and is
+    raised when the rule changes. A question whose answer cannot be read is put once more, with the `reminder` after the
+    instruction; never, where there is none.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Prompt:
     read: Callable[[str], StrEnum | None]
     turn: Callable[[Question], str]
     task: Task
+    max_tokens: int = 8
 
     @property
     def hash(self) -> str:

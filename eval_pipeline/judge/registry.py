@@ -28,7 +28,7 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int,
     """
     kind, _, argument = name.partition(":")
     if kind == "lexical" and not argument:
-        return LexicalJudge()
+        return LexicalJudge(prompt.task)
     if kind in ("labels", "replay"):
         if not argument:
             raise JudgeUnknown(f"judge {name!r} names no file; write {kind}:FILE")

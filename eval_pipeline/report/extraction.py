@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from eval_pipeline.evidence import table_bytes
 from eval_pipeline.report import figures
 from eval_pipeline.report.figures import PAGE, Dot, Palette
+from eval_pipeline.report.page import rendered
 from eval_pipeline.studies.extraction.document import document_bytes
 from eval_pipeline.studies.extraction.guard import Invention
 from eval_pipeline.studies.extraction.judging import Judged
@@ -40,6 +40,8 @@ REASON_WORDS = {
     "span_malformed": "Recorded spans do not fit the text.",
     "seal_broken": "The plan is not the one that was sealed.",
     "uncalibrated": "The bar is met; the judge's own errors were never measured.",
+    "not_measured": "Nothing that was judged measures this.",
+    "not_shown": "The bar is met; so little was judged that it is not shown to be.",
     "undecided": "The bar is met; what stayed undecided could turn it.",
     "unrepeatable": "The bar is met; the judge turns its answers often enough to miss it.",
     "threshold_missed": "The bar is missed.",
@@ -116,15 +118,8 @@ def _svg_bound(report: ReportInput) -> Markup | None:
 
 
 def _render(template: str, report: ReportInput, **figures_of_page: Markup | None) -> str:
-    environment = Environment(
-        loader=PackageLoader("eval_pipeline.report"),
-        autoescape=select_autoescape(["html.jinja"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line, "shortened": _shortened}
-    return environment.get_template(template).render(
+    return rendered(
+        template,
         document=report.document,
         withheld=[claim["reason"] if claim["estimate"] is None else None for claim in report.document["claims"]],
         source=report.source,
@@ -136,34 +131,3 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
         reason_words=REASON_WORDS,
         **figures_of_page,
     )
-
-
-def _share(value: float | None, reason: str | None = None) -> str:
-    """A number, or why there is none: the reason for which its claim is withheld, or that too little was judged."""
-    return _no_number(reason) if value is None else f"{value:.4f}"
-
-
-def _no_number(reason: str | None) -> str:
-    return f"withheld: {reason.replace('_', ' ')}" if reason else "too little judged"
-
-
-def _ends(interval: Sequence[float | None] | None, reason: str | None = None) -> str:
-    if interval is None:
-        return _no_number(reason)
-    low, high = interval
-    if low is None:
-        return f"≤ {high:.4f}"
-    return f"{low:.4f} to {high:.4f}"
-
-
-def _shortened(text: str, longest: int = 2000) -> str:
-    """A text as the page shows it: all of it, or its beginning and how long it is."""
-    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
-
-
-def _one_line(text: str) -> str:
-    """A text as a cell of a Markdown table holds it: no line break, and nothing in it that Markdown would act on."""
-    folded = " ".join(_shortened(text).split()).replace("\\", "\\\\")
-    for mark in "|`*_[]<>#!~&":
-        folded = folded.replace(mark, f"\\{mark}")
-    return folded

@@ -218,6 +218,7 @@ def test_the_chain_of_the_study_stands_in_the_lineage(
     server: Server, launched: str, visit: Callable[..., Any], tmp_path: Path
 ) -> None:
     page = visit(f"{server.url}/asset-groups").page
+    page.get_by_role("button", name="arrow_drop_down").first.click(timeout=SEEN_MS)  # opens the group of the study
     for name in CHAIN:
         expect(page.get_by_role("button").filter(has_text=name).first).to_be_visible(timeout=SEEN_MS)
     page.screenshot(path=tmp_path / "lineage.png")

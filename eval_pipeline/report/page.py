@@ -1,0 +1,50 @@
+"""Pages from templates: every text escaped, every name that is missing an error, and numbers in one dress."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+
+def rendered(template: str, **values: Any) -> str:
+    """The template of that name with these values."""
+    environment = Environment(
+        loader=PackageLoader("eval_pipeline.report"),
+        autoescape=select_autoescape(["html.jinja"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line, "shortened": _shortened}
+    return environment.get_template(template).render(**values)
+
+
+def _share(value: float | None, reason: str | None = None) -> str:
+    """A number, or why there is none: the reason for which its claim is withheld, or that too little was judged."""
+    return _no_number(reason) if value is None else f"{value:.4f}"
+
+
+def _no_number(reason: str | None) -> str:
+    return f"withheld: {reason.replace('_', ' ')}" if reason else "too little judged"
+
+
+def _ends(interval: Sequence[float | None] | None, reason: str | None = None) -> str:
+    if interval is None:
+        return _no_number(reason)
+    low, high = interval
+    if low is None:
+        return f"≤ {high:.4f}"
+    return f"{low:.4f} to {high:.4f}"
+
+
+def _shortened(text: str, longest: int = 2000) -> str:
+    """A text as the page shows it: all of it, or its beginning and how long it is."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+
+def _one_line(text: str) -> str:
+    """A text as a cell of a Markdown table holds it: no line break, and nothing in it that Markdown would act on."""
+    folded = " ".join(_shortened(text).split()).replace("\\", "\\\\")
+    for mark in "|`*_[]<>#!~&":
+        folded = folded.replace(mark, f"\\{mark}")
+    return folded

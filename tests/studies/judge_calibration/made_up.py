@@ -1,0 +1,77 @@
+"""Gold sets of a few tuples, and judges who say what they are told to."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from eval_pipeline.judge.claims import SubClaim
+from eval_pipeline.records import Alignment, Compliance
+from eval_pipeline.studies.judge_calibration.confusion import Prediction
+from eval_pipeline.studies.judge_calibration.gold import GoldSet, GoldTuple, gold_of
+
+ROOT = Path(__file__).resolve().parents[3]
+LEVEL = Fraction(95, 100)
+PARTS = [
+    {"key_tokens": ["rose", "12%"], "sub_verdict": "SUPPORTED"},
+    {"key_tokens": ["staff", "doubled"], "sub_verdict": "UNSUPPORTED"},
+]
+
+
+def alignment_row(claim: str, label: str, **changed: Any) -> dict[str, Any]:
+    return {
+        "tuple_kind": "alignment",
+        "claim_text": claim,
+        "ref_text_excerpt": "A passage.",
+        "anchor": {"kind": "page", "value": "3"},
+        "expected_judgment": label,
+    } | changed
+
+
+def constraint_row(claim: str, label: str, **changed: Any) -> dict[str, Any]:
+    return {
+        "tuple_kind": "constraint",
+        "claim_text": claim,
+        "ref_text_excerpt": None,
+        "anchor": {"kind": "none", "value": ""},
+        "expected_judgment": label,
+        "constraint_under_test_id": "MNC-1",
+        "constraint_under_test_rule_text": "Do not claim a cause.",
+    } | changed
+
+
+def composed(alignment: dict[str, int], constraint: dict[str, int], partial: int = 0) -> GoldSet:
+    """So many tuples of each label; the last `partial` of UNSUPPORTED are supported in part."""
+    rows = []
+    for label, count in alignment.items():
+        for number in range(count):
+            if label == "UNSUPPORTED" and number >= count - partial:
+                claim = f"Sales {number} rose 12% and the staff doubled."
+                rows.append(alignment_row(claim, label, expected_prompt_verdict="PARTIAL", expected_sub_claims=PARTS))
+            else:
+                rows.append(alignment_row(f"{label} {number}", label))
+    rows += [constraint_row(f"{label} {n}", label) for label, count in constraint.items() for n in range(count)]
+    return gold_of(rows, folder=ROOT)
+
+
+def right_breakdown() -> tuple[SubClaim, ...]:
+    return (
+        SubClaim(sub_claim_text="Sales rose 12%", sub_verdict=Alignment.SUPPORTED),
+        SubClaim(sub_claim_text="The staff doubled", sub_verdict=Alignment.UNSUPPORTED),
+    )
+
+
+def predicted(
+    gold: GoldSet, says: Callable[[GoldTuple], Alignment | Compliance | None], *, takes_apart: bool = True
+) -> list[Prediction]:
+    """What a judge says of each tuple; the parts of a partial one rightly, if it takes claims apart."""
+    return [
+        Prediction(
+            item,
+            says(item),
+            None,
+            right_breakdown() if item.partial and takes_apart else None,
+            item.constraint.id if item.constraint and says(item) is Compliance.VIOLATED else None,
+        )
+        for item in gold.tuples
+    ]
