@@ -10,7 +10,7 @@ from typing import Literal
 from eval_pipeline.judge.claims import SubClaim
 from eval_pipeline.records import Alignment, Compliance, Interval, NoLabel, Number
 from eval_pipeline.stats.binomial import exact_interval, lower_bound, upper_bound
-from eval_pipeline.studies.judge_calibration.gold import GoldSet, GoldTuple
+from eval_pipeline.studies.judge_calibration.gold import GoldTuple
 from eval_pipeline.studies.judge_calibration.partial import is_hit
 
 CLASSES = (Alignment.SUPPORTED, Alignment.UNSUPPORTED, Alignment.AMBIGUOUS)
@@ -134,13 +134,6 @@ def standing_of(rate: Rate, threshold: Number, *, level: Fraction) -> Standing |
     if below.high < threshold:
         return "shown_below"
     return "shown_above" if above.low >= threshold else "not_shown"
-
-
-def require_all(gold: GoldSet, predictions: Iterable[Prediction]) -> None:
-    """That there is a prediction for each tuple of the gold set; a set that shrank in silence measures another one."""
-    missing = {item.index for item in gold.tuples} - {one.item.index for one in predictions}
-    if missing:
-        raise ValueError(f"gold tuple {min(missing)} has no prediction")
 
 
 def _one_against_the_rest(alignment: Sequence[Prediction], label: StrEnum, level: Fraction) -> ClassRates:
