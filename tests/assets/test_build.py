@@ -14,6 +14,7 @@ import pytest
 from assets import resources
 from assets.build import build_defs
 from assets.resources import Home, JudgeEndpoint, StudyInputs, home_folder, judge_endpoint
+from eval_pipeline.judge.prompt import prompt_named
 
 PROJECT = Path(__file__).resolve().parents[2]
 CHAIN = (
@@ -99,7 +100,10 @@ def test_the_limits_of_the_judge_may_come_from_the_environment(monkeypatch: pyte
 
     @dg.asset
     def limits(endpoint: JudgeEndpoint) -> list[int]:
-        return [endpoint.endpoint().max_tokens, endpoint.endpoint().in_flight]
+        return [
+            endpoint.endpoint(prompt_named("nli-v1")).max_tokens,
+            endpoint.endpoint(prompt_named("nli-v1")).in_flight,
+        ]
 
     with dg.DagsterInstance.ephemeral() as instance:
         resources = {"endpoint": judge_endpoint(), "io_manager": dg.mem_io_manager}
