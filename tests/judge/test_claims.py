@@ -1,11 +1,11 @@
 """Answers on claims are one JSON object of the form that was asked for, and questions one that no text can close."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from eval_pipeline.judge.claims import ALIGNMENT, CONSTRAINT, read_alignment, read_compliance
-from eval_pipeline.judge.lexical_claims import align, comply
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.records import Alignment, Compliance, Question
 
@@ -19,6 +19,9 @@ PARTS = [{"sub_claim_text": "a", "sub_verdict": "SUPPORTED"}, {"sub_claim_text":
         ' \n{"judgment": "SUPPORTED", "sub_claim_breakdown": null, "rationale": "so"}\n',
         '```json\n{"judgment": "SUPPORTED"}\n```',
         '```\n{"judgment": "SUPPORTED"}\n```',
+        '```json\n{\n  "judgment": "SUPPORTED"\n}```',
+        '{"judgment": "SUPPORTED", "sub_claim_breakdown": []}',
+        '{"judgment": "SUPPORTED", "rationale": "``` 漢字 \\u2028"}',
     ],
 )
 def test_an_answer_of_the_form_is_read(raw):
@@ -39,6 +42,20 @@ def test_an_answer_of_the_form_is_read(raw):
         '{"judgment": "SUPPORTED", "sub_claim_breakdown": [{"sub_claim_text": "a"}]}',
         '{"judgment": "SUPPORTED", "sub_claim_breakdown": [{"sub_claim_text": "", "sub_verdict": "SUPPORTED"}]}',
         '{"sub_claim_breakdown": []}',
+        '{"judgment": null}',
+        '{"judgment": "SUPPORTED", "rationale": null}',
+        '{"judgment": "SUPPORTED", "sub_claim_breakdown": {}}',
+        '{"judgment": "SUPPORTED", "sub_claim_breakdown": [{"sub_claim_text": "a", "sub_verdict": "VIOLATED"}]}',
+        '{"judgment": "SUPPORTED", "sub_claim_breakdown":'
+        ' [{"sub_claim_text": "a", "sub_verdict": "SUPPORTED", "why": ""}]}',
+        '{"judgment": "SUPPORTED",}',
+        "{'judgment': 'SUPPORTED'}",
+        '{"judgment": "SUPPORTED"}{"judgment": "SUPPORTED"}',
+        'Here it is:\n```json\n{"judgment": "SUPPORTED"}\n```',
+        '```json\n{"judgment": "SUPPORTED"}\n``` Done.',
+        '```json\n{"judgment": "SUPPORTED"}',
+        '{"judgment": "SUPPORTED", "rationale": "\ud800"}',
+        "[" * 100_000,
     ],
 )
 def test_any_other_answer_is_none(raw):
@@ -55,7 +72,28 @@ def test_an_answer_under_a_rule_may_not_contradict_itself():
     broken = '{"judgment": "VIOLATED", "violated_constraint_id": "MNC-1"}'
     assert read_compliance(broken).violated_constraint_id == "MNC-1"
     assert CONSTRAINT.read('{"judgment": "NOT_VIOLATED", "violated_constraint_id": null}') is Compliance.NOT_VIOLATED
-    assert read_compliance('{"judgment": "NOT_VIOLATED", "violated_constraint_id": "MNC-1"}') is None
+    contradiction = '{"judgment": "NOT_VIOLATED", "violated_constraint_id": "MNC-1"}'
+    assert (read_compliance(contradiction), CONSTRAINT.read(contradiction)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "VIOLATED",
+        '{"judgment": "SUPPORTED"}',
+        '{"judgment": "VIOLATED", "violated_constraint_id": 1}',
+        '{"judgment": "VIOLATED", "violated_constraint_id": ["MNC-1"]}',
+        '{"judgment": "VIOLATED", "sub_claim_breakdown": null}',
+        '{"violated_constraint_id": "MNC-1"}',
+    ],
+)
+def test_any_other_answer_under_a_rule_is_none(raw):
+    assert read_compliance(raw) is None
+    assert CONSTRAINT.read(raw) is None
+
+
+def test_a_violation_may_be_found_without_naming_the_rule():
+    assert read_compliance('```json\n{"judgment": "VIOLATED"}\n```').violated_constraint_id is None
 
 
 def test_a_turn_is_one_object_that_no_text_can_close():
@@ -69,23 +107,28 @@ def test_a_turn_is_one_object_that_no_text_can_close():
     assert turn["excerpt"] == "text"
 
 
+def test_several_passages_are_put_as_one_and_what_was_not_given_is_empty():
+    turn = json.loads(ALIGNMENT.turn(Question("g", ("One.", "Two."), "A claim.")))
+    assert turn == {"claim": "A claim.", "excerpt": "One.\nTwo.", "anchor": {"kind": "none", "value": ""}}
+    rule = json.loads(CONSTRAINT.turn(Question("g", "", "A claim.")))["constraints"]
+    assert rule == [{"constraint_id": "", "rule": "", "scope": ""}]
+
+
+def test_a_turn_says_nothing_of_the_entry_or_of_which_repeat_it_is():
+    once, again = Question("gold-1", "P.", "C."), Question("gold-2", "P.", "C.", repeat=3)
+    for prompt in (ALIGNMENT, CONSTRAINT):
+        assert prompt.turn(once) == prompt.turn(again)
+
+
+def test_each_prompt_is_of_its_task_and_lets_an_answer_be_as_long_as_its_form_needs():
+    assert (ALIGNMENT.task, CONSTRAINT.task) == ("alignment", "constraint")
+    assert ALIGNMENT.max_tokens > CONSTRAINT.max_tokens > prompt_named("nli-v1").max_tokens
+    for prompt, labels in ((ALIGNMENT, Alignment), (CONSTRAINT, Compliance)):
+        assert all(label in prompt.system for label in labels)
+
+
 def test_the_prompts_differ_in_their_hashes():
     assert len({ALIGNMENT.hash, CONSTRAINT.hash, prompt_named("nli-v1").hash}) == 3
-
-
-def test_the_offline_judge_takes_a_claim_apart_and_knows_an_empty_passage():
-    excerpt = "In the second year sales rose by 12% while the number of staff stayed as it was."
-    assert read_alignment(align("Sales rose by 12%.", excerpt)).judgment is Alignment.SUPPORTED
-    found = read_alignment(align("Sales rose by 12% and profits fell by 40%.", excerpt))
-    assert found.judgment is Alignment.UNSUPPORTED
-    assert [part.sub_verdict for part in found.sub_claim_breakdown] == [Alignment.SUPPORTED, Alignment.UNSUPPORTED]
-    assert read_alignment(align("Sales rose.", "")).judgment is Alignment.RETRIEVAL_FAILED
-
-
-def test_the_offline_judge_finds_the_words_of_what_a_rule_forbids():
-    rule = "Do not state that the fertiliser caused the higher yield."
-    assert (
-        read_compliance(comply("The fertiliser caused a higher yield.", rule, "MNC-1")).violated_constraint_id
-        == "MNC-1"
-    )
-    assert read_compliance(comply("Rain fell in May.", rule, "MNC-1")).judgment is Compliance.NOT_VIOLATED
+    for changed in ({"system": "Else."}, {"reminder": "Else."}, {"reading": "one JSON object, 2"}):
+        assert replace(ALIGNMENT, **changed).hash != ALIGNMENT.hash
+    assert replace(ALIGNMENT, turn=CONSTRAINT.turn).hash != ALIGNMENT.hash

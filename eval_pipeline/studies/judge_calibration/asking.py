@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval_pipeline.errors import JudgeDown
+from eval_pipeline.errors import JudgeDown, RunDiffers
 from eval_pipeline.judge.claims import ALIGNMENT, CONSTRAINT, read_alignment, read_compliance
 from eval_pipeline.judge.desk import Desk, work_through
-from eval_pipeline.judge.journal import record_fields
+from eval_pipeline.judge.journal import Head, record_fields
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge, fingerprint
+from eval_pipeline.judge.resume import require_same_run
 from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Alignment, Compliance, Judgment, Question, Reason, Refusal
@@ -91,13 +92,18 @@ def predict_in_journal(
     rows: list[Mapping[str, Any]] = []
     kinds, fingerprints, refusal = [], {}, None
     times = range(plan.asking.repeats + 1)
-    for prompt, items in ((ALIGNMENT, gold.alignment), (CONSTRAINT, gold.constraint)):
-        judge = judges(prompt)
+    values = plan.model_dump(mode="json")
+    seats = [
+        (prompt, judges(prompt), items)
+        for prompt, items in ((ALIGNMENT, gold.alignment), (CONSTRAINT, gold.constraint))
+    ]
+    if resume:
+        _require_same_run([Head(run=run, judge=dict(judge.identity), plan=values) for _, judge, _ in seats], journals)
+    for prompt, judge, items in seats:
         kinds.append(judge.kind)
         fingerprints[prompt.id] = fingerprint(judge)
         tasks = [(item, repeat) for repeat in times for item in items]
-        values = plan.model_dump(mode="json")
-        with desk_in_journal(judge, prompt, values, journals=journals, run=run, purpose="run", resume=resume) as desk:
+        with desk_in_journal(judge, prompt, values, journals=journals, run=run, purpose="run", resume=False) as desk:
             worked, found = asyncio.run(_ask(tasks, judge, desk, progress))
         for (item, repeat), judgment in zip(tasks, worked, strict=False):
             if judgment is not None:
@@ -114,6 +120,17 @@ def predict_in_journal(
         judgments=tuple(rows),
         refusal=refusal,
     )
+
+
+def _require_same_run(heads: list[Head], journals: Path) -> None:
+    """Returns if the last run is this one, whichever prompt it came to last; raises how it differs under that one."""
+    refusals = []
+    for head in heads:
+        try:
+            return require_same_run(journals, head)
+        except RunDiffers as refused:
+            refusals.append(refused)
+    raise min(refusals, key=lambda refused: str(refused).count("judge."))  # the other prompt's judge differs in more
 
 
 async def _ask(

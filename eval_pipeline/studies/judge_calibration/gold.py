@@ -223,9 +223,15 @@ def _sub_claims(
     for part in expected:
         if missing := next((token for token in part.key_tokens if token.casefold() not in claim.casefold()), None):
             raise broken("g", f"field 'key_tokens': found {missing!r}, which the claim does not hold")
-        if any(other is not part and set(part.key_tokens) <= set(other.key_tokens) for other in expected):
+        if any(other is not part and _is_said_by(other, part) for other in expected):
             raise broken("g", f"field 'key_tokens': found {list(part.key_tokens)}, which another part has too")
     return expected
+
+
+def _is_said_by(other: ExpectedSubClaim, part: ExpectedSubClaim) -> bool:
+    """Whether all that holds the key words of `other` holds those of `part`, so that nothing could be `other` alone."""
+    held = [token.casefold() for token in other.key_tokens]
+    return all(any(token.casefold() in word for word in held) for token in part.key_tokens)
 
 
 def _sub_claim(part: Any, broken: Callable[[str, str], GoldRefused]) -> ExpectedSubClaim:
@@ -244,7 +250,7 @@ def _constraint(row: Mapping[str, Any], folder: Path, broken: Callable[[str, str
     if scope is None:
         raise broken("h", f"field {_ID!r}: found {found(constraint_id)}, expected MNC-n or NC-Cnnn-m")
     if rule:
-        if not isinstance(rule, str):
+        if not isinstance(rule, str) or not rule.strip():
             raise broken("f", f"field {_RULE!r}: found {found(rule)}, expected a text")
         return Constraint(constraint_id, rule, scope)
     try:

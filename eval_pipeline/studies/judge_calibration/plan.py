@@ -14,7 +14,7 @@ class Gate(Section):
     """The bars; a rate that equals its bar has not kept below it.
 
     `not_shown` says what a rate is worth that lies below its bar by too little to be shown to. A bar above the
-    contract's, .15 and .10, or partial misses let pass, needs a `justification`: what of this judge makes up for it.
+    contract's, .15 and .10, needs a `justification`: what of this judge makes up for it.
     """
 
     false_negatives_below: Share

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from eval_pipeline.canonical import canonical_bytes
 from eval_pipeline.errors import ManifestRefused
 
 _SCOPES = ((re.compile(r"MNC-[0-9]+"), "MNC"), (re.compile(r"NC-C[0-9]{3,}-[0-9]+"), "NC"))
@@ -26,18 +27,25 @@ def rule_in_manifest(folder: Path, manifest: object, constraint_id: str) -> str:
     if not isinstance(manifest, str):
         raise ManifestRefused(f"found {manifest!r}, expected the path of a file in the gold set's folder")
     home = folder.resolve()
-    path = (home / manifest).resolve()
+    try:
+        path = (home / manifest).resolve()
+    except (ValueError, RuntimeError):  # a NUL in it, or links that lead in a circle
+        raise ManifestRefused(f"found {manifest!r}, which is the path of no file; give the file") from None
     if not path.is_relative_to(home):
         raise ManifestRefused(f"found {manifest!r}, which leads out of the gold set's folder; put the file into it")
     try:
         rules = json.loads(path.read_bytes().decode("utf-8"))["rules"]
-        texts = [str(rule["rule"]) for rule in rules if rule["constraint_id"] == constraint_id]
+        texts = [rule["rule"] for rule in rules if rule["constraint_id"] == constraint_id]
+        canonical_bytes(texts)  # a lone surrogate could be neither hashed nor asked about
     except OSError as error:
         raise ManifestRefused(f"found {manifest!r}, which cannot be read ({error.strerror}); give the file") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ManifestRefused(f'found {manifest!r}, which is no object {{"rules": [...]}} of ids and rules') from None
-    if len(texts) != 1 or not texts[0].strip():
+    if len(texts) != 1:
         raise ManifestRefused(
             f"found {manifest!r}, which holds rule {constraint_id!r} {len(texts)} times, expected once"
         )
-    return texts[0]
+    (text,) = texts
+    if not isinstance(text, str) or not text.strip():
+        raise ManifestRefused(f"found {manifest!r}, which holds rule {constraint_id!r} without a text; write it")
+    return text

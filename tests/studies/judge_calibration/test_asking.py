@@ -1,14 +1,26 @@
 """A judge whose confusion is known is measured to have it; it is asked once, and what it says is kept."""
 
 import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
-from eval_pipeline.errors import JudgeDown
-from eval_pipeline.judge.offline import Offline
+import pytest
+
+from eval_pipeline.errors import JudgeDown, RunDiffers
+from eval_pipeline.judge.endpoint import Endpoint
+from eval_pipeline.judge.offline import LexicalJudge, Offline
+from eval_pipeline.judge.registry import judge_named
+from eval_pipeline.judge.spending import CapReached, Caps, Spending
 from eval_pipeline.records import Alignment, Answer, NoLabel, Reason
 from eval_pipeline.studies.judge_calibration.asking import predict_in_journal, question_of
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
+from eval_pipeline.studies.judge_calibration.gold import GoldSet
+from eval_pipeline.studies.judge_calibration.repeats import flips
 from tests.studies.judge_calibration.made_up import LEVEL, composed
 
 GOLD = composed({"SUPPORTED": 20, "UNSUPPORTED": 20}, {"VIOLATED": 10, "NOT_VIOLATED": 10})
@@ -16,7 +28,7 @@ GOLD = composed({"SUPPORTED": 20, "UNSUPPORTED": 20}, {"VIOLATED": 10, "NOT_VIOL
 
 @dataclass(frozen=True)
 class Constructed(Offline):
-    """Answers every tuple as it is told, as JSON; counts how often it was asked."""
+    """Answers every tuple as it is told, as JSON, and the repeats as told for them; counts how often it was asked."""
 
     answers: dict[str, str]
     asked: list[str] = field(default_factory=list)
@@ -29,9 +41,11 @@ class Constructed(Offline):
 
     async def answer(self, question):
         self.asked.append(question.entry_id)
-        raw = self.answers[question.entry_id]
+        raw = self.answers.get(f"{question.entry_id} again {question.repeat}", self.answers[question.entry_id])
         if raw == "down":
             raise JudgeDown("the judge went away")
+        if raw == "cap":
+            raise CapReached("requests (7)", Spending(None))
         return Answer(raw, None, attempts=1, latency_s=0.0, tokens=None)
 
 
@@ -41,7 +55,11 @@ def says(**changed: str) -> dict[str, str]:
     return right | {name.replace("_", "-"): raw for name, raw in changed.items()}
 
 
-def sat(answers, plan, folder, run="one"):
+def repeated(plan, times):
+    return plan.model_copy(update={"asking": plan.asking.model_copy(update={"repeats": times})})
+
+
+def sat(answers, plan, folder, run="one", *, resume=False):
     made = []
 
     def judges(prompt):
@@ -49,7 +67,7 @@ def sat(answers, plan, folder, run="one"):
         return made[-1]
 
     found = predict_in_journal(
-        GOLD, judges, plan, journals=folder, run=run, resume=False, progress=lambda done, total: None
+        GOLD, judges, plan, journals=folder, run=run, resume=resume, progress=lambda done, total: None
     )
     return found, [name for judge in made for name in judge.asked]
 
@@ -71,8 +89,7 @@ def test_what_was_said_is_not_asked_again_and_repeats_are(shipped, tmp_path):
     _, first = sat(says(), shipped, tmp_path, "one")
     _, second = sat(says(), shipped, tmp_path, "two")
     assert (len(first), len(second)) == (60, 0)
-    twice = shipped.model_copy(update={"asking": shipped.asking.model_copy(update={"repeats": 2})})
-    found, third = sat(says(), twice, tmp_path, "three")
+    found, third = sat(says(), repeated(shipped, 2), tmp_path, "three")
     assert len(third) == 120
     assert [len(run) for run in found.repeats] == [60, 60]
 
@@ -92,6 +109,207 @@ def test_a_judge_that_goes_away_leaves_a_refusal_and_no_predictions(shipped, tmp
     again, asked = sat(says(), shipped, tmp_path, "two")
     assert len(again.first) == 60
     assert "gold-0" not in asked
+
+
+@pytest.mark.parametrize(("end", "reason"), [("down", Reason.JUDGE_DOWN), ("cap", Reason.CAP_REACHED)])
+@pytest.mark.parametrize("where", ["gold_0", "gold_39", "gold_59"])
+def test_wherever_the_asking_ends_there_are_no_predictions_and_a_sentence_says_why(
+    shipped, tmp_path, end, reason, where
+):
+    found, _ = sat(says(**{where: end}), repeated(shipped, 1), tmp_path)
+    assert (found.first, found.repeats, found.refusal.reason) == ((), (), reason)
+    assert found.refusal.detail
+    assert len(found.judgments) < 120
+
+
+@pytest.mark.parametrize("where", ["gold-7", "gold-40", "gold-59"])
+def test_a_run_is_gone_on_with_under_the_plan_that_it_was_begun_with_and_no_other(shipped, compat, tmp_path, where):
+    """Wherever it ended: under the first prompt, before any answer under the second, or at the last question."""
+    sat(says() | {where: "down"}, shipped, tmp_path)
+    with pytest.raises(RunDiffers, match=r"was begun otherwise: plan\.asking"):
+        sat(says(), compat, tmp_path, "two", resume=True)
+    found, asked = sat(says(), shipped, tmp_path, "two", resume=True)
+    assert (len(found.first), where in asked) == (60, True)
+    assert sat(says(), shipped, tmp_path, "three", resume=True)[1] == []
+
+
+def test_there_is_nothing_to_go_on_with_where_nothing_was_asked(shipped, tmp_path):
+    with pytest.raises(RunDiffers, match="there is no run to go on with"):
+        sat(says(), shipped, tmp_path, resume=True)
+
+
+def test_a_repeat_may_be_answered_otherwise_and_counts_as_a_turn(shipped, tmp_path):
+    wrong = json.dumps({"judgment": "AMBIGUOUS"})
+    answers = says() | {"gold-3 again 1": wrong, "gold-4": wrong, "gold-4 again 1": says()["gold-4"]}
+    found, _ = sat(answers, repeated(shipped, 2), tmp_path)
+    turns = flips([found.first, *found.repeats], level=LEVEL)
+    assert (turns.runs, turns.turned.errors, turns.turned.n) == (3, 2, 60)
+    # The first run is wrong on tuple 4; so are two of three, and of tuple 3 only one is.
+    assert error_rates(found.first, level=LEVEL).false_negatives.errors == 1
+    assert turns.majority.false_negatives.errors == 1
+
+
+def test_the_breakdown_and_the_rule_that_was_named_come_along(shipped, tmp_path):
+    parts = [{"sub_claim_text": "a", "sub_verdict": "SUPPORTED"}, {"sub_claim_text": "b", "sub_verdict": "AMBIGUOUS"}]
+    found, _ = sat(
+        says(
+            gold_20=json.dumps({"judgment": "UNSUPPORTED", "sub_claim_breakdown": parts}),
+            gold_40=json.dumps({"judgment": "VIOLATED", "violated_constraint_id": "MNC-2"}),
+        ),
+        shipped,
+        tmp_path,
+    )
+    assert [part.sub_claim_text for part in found.first[20].breakdown] == ["a", "b"]
+    assert found.first[40].constraint_id == "MNC-2"
+    assert error_rates(found.first, level=LEVEL).wrong_rule.errors == 1
+
+
+def test_progress_is_told_for_each_prompt_question_by_question(shipped, tmp_path):
+    told: list[tuple[int, int]] = []
+    predict_in_journal(
+        GOLD,
+        lambda prompt: LexicalJudge(prompt.task),
+        shipped,
+        journals=tmp_path,
+        run="one",
+        resume=False,
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told == [(n, 40) for n in range(1, 41)] + [(n, 20) for n in range(1, 21)]
+
+
+@dataclass
+class ClaimsEndpoint:
+    """A chat endpoint on the loopback: `says` gives the content of an answer to a turn, by the system text and it."""
+
+    says: Callable[[str, dict[str, Any]], str]
+    url: str = ""
+    turns: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def endpoint_of(monkeypatch) -> Iterator[Callable[..., ClaimsEndpoint]]:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    servers = []
+
+    def started(says) -> ClaimsEndpoint:
+        endpoint = ClaimsEndpoint(says)
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                system, user = (message["content"] for message in body["messages"])
+                endpoint.turns.append((system, json.loads(user)))
+                message = {"role": "assistant", "content": endpoint.says(*endpoint.turns[-1])}
+                choice = {"index": 0, "message": message, "finish_reason": "stop"}
+                data = json.dumps({"choices": [choice], "usage": {"total_tokens": 40}}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_):
+                """Nothing: the tests read `turns`."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        servers.append(server)
+        endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
+        return endpoint
+
+    yield started
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+SMALL = composed({"SUPPORTED": 3, "UNSUPPORTED": 3}, {"VIOLATED": 2, "NOT_VIOLATED": 3}, partial=1)
+
+
+def right_answer(gold: GoldSet, turn: dict[str, Any]) -> str:
+    """What a careful model says of a turn, of the probe too; in a code fence, as many write it."""
+    item = next((item for item in gold.tuples if item.claim == turn["claim"]), None)
+    if "constraints" in turn:
+        label = item.expected if item else "NOT_VIOLATED"
+        (rule,) = turn["constraints"]
+        named = rule["constraint_id"] if label == "VIOLATED" else None
+        return json.dumps({"judgment": label, "violated_constraint_id": named, "rationale": "So it is."})
+    parts = None
+    if item and item.partial:
+        halves = zip(turn["claim"].split(" and "), ("SUPPORTED", "UNSUPPORTED"), strict=True)
+        parts = [{"sub_claim_text": half, "sub_verdict": verdict} for half, verdict in halves]
+    answer = {"judgment": item.expected if item else "SUPPORTED", "sub_claim_breakdown": parts}
+    return f"```json\n{json.dumps(answer, indent=1)}\n```"
+
+
+def over_http(url, plan, folder, run, *, attempts=6, caps=None):
+    def judges(prompt):
+        there = Endpoint(
+            base_url=url,
+            model="m",
+            revision="",
+            max_tokens=prompt.max_tokens,
+            extra={},
+            api_key="",
+            in_flight=4,
+            attempt_timeout_s=10.0,
+            total_timeout_s=30.0,
+            prices=None,
+        )
+        return judge_named("chat", prompt, there, attempts=attempts, caps=caps or Caps())
+
+    return predict_in_journal(
+        SMALL, judges, plan, journals=folder, run=run, resume=False, progress=lambda done, total: None
+    )
+
+
+def test_a_model_behind_an_endpoint_is_measured_and_an_answer_that_cannot_be_read_is_asked_for_once_more(
+    shipped, tmp_path, endpoint_of
+):
+    def says(system, turn):
+        unread = turn["claim"] == "SUPPORTED 1" and "An earlier reply" not in system
+        return "It is supported, I think." if unread else right_answer(SMALL, turn)
+
+    endpoint = endpoint_of(says)
+    found = over_http(endpoint.url, shipped, tmp_path, "one")
+    assert found.refusal is None
+    rates = error_rates(found.first, level=LEVEL)
+    assert (rates.false_negatives.errors, rates.false_positives.errors, rates.invalid.errors) == (0, 0, 0)
+    assert (rates.partial_misses.errors, rates.partial_misses.n, rates.wrong_rule.errors) == (0, 1, 0)
+    asked = Counter(turn["claim"] for _, turn in endpoint.turns)
+    assert {claim for claim, count in asked.items() if count == 2} == {"SUPPORTED 1", "The probe was sent."}
+    assert sum(asked.values()) == 11 + 1 + 2  # each tuple, the one once more, and a probe under either prompt
+    shown = next(turn for _, turn in endpoint.turns if turn["claim"] == "VIOLATED 0")
+    assert shown["constraints"] == [{"constraint_id": "MNC-1", "rule": "Do not claim a cause.", "scope": "MNC"}]
+    endpoint.turns.clear()
+    again = over_http(endpoint.url, shipped, tmp_path, "two")
+    assert (again.first, endpoint.turns) == (found.first, [])
+
+
+def test_a_model_that_never_keeps_to_the_form_has_no_label_there_and_is_asked_about_it_in_the_next_run(
+    shipped, tmp_path, endpoint_of
+):
+    endpoint = endpoint_of(lambda _, turn: "SUPPORTED" if turn["claim"] == "SUPPORTED 1" else right_answer(SMALL, turn))
+    found = over_http(endpoint.url, shipped, tmp_path, "one")
+    rates = error_rates(found.first, level=LEVEL)
+    assert (rates.invalid.errors, rates.false_negatives.n) == (1, 7)
+    endpoint.turns.clear()
+    over_http(endpoint.url, shipped, tmp_path, "two")
+    assert {turn["claim"] for _, turn in endpoint.turns} <= {"SUPPORTED 1", "The probe was sent."}
+
+
+def test_a_cap_on_requests_and_an_endpoint_that_is_not_there_are_refusals(shipped, tmp_path, endpoint_of):
+    endpoint = endpoint_of(lambda _, turn: right_answer(SMALL, turn))
+    capped = over_http(endpoint.url, shipped, tmp_path, "one", caps=Caps(requests=4))
+    assert (capped.first, capped.refusal.reason) == ((), Reason.CAP_REACHED)
+    absent = over_http("http://127.0.0.1:9/v1", shipped, tmp_path, "two", attempts=1)
+    assert (absent.first, absent.refusal.reason) == ((), Reason.JUDGE_DOWN)
+    assert "127.0.0.1:9" in absent.refusal.detail
 
 
 def test_a_question_shows_the_anchor_or_the_rule_and_never_what_is_expected():

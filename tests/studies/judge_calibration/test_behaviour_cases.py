@@ -4,7 +4,7 @@ What that version gave as 0.0 of an empty denominator is None here in every plan
 """
 
 import json
-from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,9 +15,9 @@ from eval_pipeline.judge.claims import SubClaim
 from eval_pipeline.records import Alignment, Compliance, Outcome
 from eval_pipeline.stats.binomial import exact_interval
 from eval_pipeline.stats.gold_size import errors_allowed, smallest_size
-from eval_pipeline.studies.judge_calibration.asking import Predictions
+from eval_pipeline.studies.judge_calibration.asking import Predictions, question_of
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
-from eval_pipeline.studies.judge_calibration.gold import ExpectedSubClaim, gold_of
+from eval_pipeline.studies.judge_calibration.gold import ExpectedSubClaim, GoldSet, gold_of
 from eval_pipeline.studies.judge_calibration.partial import covers, is_hit
 from eval_pipeline.studies.judge_calibration.rules import scope_of
 from eval_pipeline.studies.judge_calibration.verdict import verdicts
@@ -65,13 +65,21 @@ def measured(case: dict[str, Any], plan: Any) -> Any:
     return rates, verdicts(Predictions(tuple(predictions), (), "made-up", {}, (), None), rates, plan)
 
 
+def plan_of(case: dict[str, Any], compat: Any, shipped: Any) -> Any:
+    """That of the first version for what it did, the bundled one for what it did not do."""
+    return shipped if case["kind"] == "superset" else compat
+
+
 @pytest.mark.parametrize("case", of_topic("metrics"))
-def test_the_rates_and_the_gate_are_those_of_the_case(case, compat):
-    rates, decided = measured(case, compat)
+def test_the_rates_and_the_gate_are_those_of_the_case(case, compat, shipped):
+    rates, decided = measured(case, plan_of(case, compat, shipped))
     expected, tolerance = case["expected"], case["tolerance"]
     if "FNR" not in expected:
-        assert rates.per_class["SUPPORTED"].false_negatives.estimate is None
-        assert rates.per_class["violated_constraint"].false_negatives.estimate is None
+        for path, wanted in expected.items():
+            _, name, _ = path.split(".")
+            found = rates.per_class[name].false_negatives
+            assert (found.n, found.estimate, found.interval) == (0, wanted, None)
+        assert not any(verdict.outcome is Outcome.PASS for verdict in decided)
         return
     assert float(rates.false_negatives.estimate) == pytest.approx(expected["FNR"], abs=tolerance)
     assert float(rates.false_positives.estimate) == pytest.approx(expected["FPR"], abs=tolerance)
@@ -108,6 +116,16 @@ def test_the_rule_that_is_broken_is_told_with_the_tuple(case):
     assert f"rule ({expected['rule']})" in str(refusal.value)
 
 
+def test_a_tuple_with_a_manifest_alone_is_valid_where_the_manifest_holds_its_rule(tmp_path):
+    """Case 079 refuses it where there is none; the rule that is found is what the judge is asked with."""
+    given = CASES["judge_calibration-079"]["input"]["tuple"]
+    (tmp_path / given["manifest_fixture_path"]).write_text('{"rules": [{"constraint_id": "MNC-1", "rule": "One."}]}')
+    anchor = {"kind": "none", "value": ""}
+    rows = [given | {"claim_text": f"Claim {number}.", "anchor": anchor} for number in range(3)]
+    gold = gold_of(rows, folder=tmp_path)
+    assert {dict(question_of(item).given)["rule"] for item in gold.tuples} == {"One."}
+
+
 @pytest.mark.parametrize("case", of_topic("scope"))
 def test_the_scope_of_an_id_is_that_of_its_family(case):
     scopes = [scope_of(constraint_id) or "error" for constraint_id in case["input"]["ids"]]
@@ -135,7 +153,7 @@ def test_a_partial_support_is_hit_or_missed_as_in_the_case(case, compat):
 
 
 @pytest.mark.parametrize("case", of_topic("intervals"))
-def test_the_intervals_and_sizes_are_those_of_the_case(case):
+def test_the_intervals_and_sizes_are_those_of_the_case(case, canonical, compat):
     given, expected = case["input"], case["expected"]
     if "counts" in given:
         for (errors, n), ends in zip(given["counts"], expected["intervals"], strict=True):
@@ -145,16 +163,31 @@ def test_the_intervals_and_sizes_are_those_of_the_case(case):
         sizes = [smallest_size(errors, bound=bar, level=LEVEL) for bar, errors in given["threshold_errors"]]
         assert sizes == expected["n"]
     else:
-        # 17 alignment tuples whose errors w count in both, 5 violations, 3 that are none: w + missed <= 3 of 22 keeps
-        # below .15, w + false alarms <= 1 of 20 below .10.
-        assert Fraction(3, 22) < Fraction(15, 100) <= Fraction(4, 22)
-        assert Fraction(1, 20) < Fraction(1, 10) <= Fraction(2, 20)
+        # w of 17 alignment tuples wrong, which counts in both; of 5 violations m missed; of 3 that are none f flagged.
+        passing = {cell for cell in product(range(6), range(5), range(4)) if passes(canonical, compat, *cell)}
+        assert passing == {(w, m, f) for w, m, f in product(range(6), range(5), range(4)) if w + m <= 3 and w + f <= 1}
         for rate, wanted in zip(given["error_rates"], expected["p_pass"], strict=True):
-            chance = sum(
-                binom.pmf(wrong, 17, rate) * binom.cdf(3 - wrong, 5, rate) * binom.cdf(1 - wrong, 3, rate)
-                for wrong in range(2)
-            )
+            chance = sum(binom.pmf(w, 17, rate) * binom.pmf(m, 5, rate) * binom.pmf(f, 3, rate) for w, m, f in passing)
             assert chance == pytest.approx(wanted, abs=case["tolerance"])
+
+
+def passes(gold: GoldSet, plan: Any, wrong: int, missed: int, flagged: int) -> bool:
+    """Whether the gate passes a judge with so many errors of each sort."""
+    left = {Compliance.VIOLATED: missed, Compliance.NOT_VIOLATED: flagged}
+    turned = {item.index for item in gold.alignment[:wrong]}
+    for label, count in left.items():
+        turned |= {item.index for item in [item for item in gold.constraint if item.expected is label][:count]}
+    predictions = tuple(
+        predicted(gold, lambda item: other_than(item.expected) if item.index in turned else item.expected)
+    )
+    rates = error_rates(predictions, level=LEVEL)
+    found = verdicts(Predictions(predictions, (), "made-up", {}, (), None), rates, plan)
+    return all(verdict.outcome is Outcome.PASS for verdict in found[:2])
+
+
+def other_than(right: Alignment | Compliance) -> Alignment | Compliance:
+    labels = list(type(right))
+    return labels[labels.index(right) - 1]
 
 
 def test_every_case_is_answered_for():

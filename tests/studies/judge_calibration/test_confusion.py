@@ -1,7 +1,9 @@
 """Rates by hand, what they are shown to be, and what is in none of them."""
 
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest
 
@@ -35,13 +37,69 @@ def test_an_answer_without_a_label_is_in_no_rate_but_its_own():
 
 def test_a_violation_that_is_found_for_another_rule_is_told():
     gold = composed({}, {"VIOLATED": 2, "NOT_VIOLATED": 3})
-    predictions = predicted(gold, lambda item: item.expected)
-    object.__setattr__(predictions[0], "constraint_id", "MNC-2")
-    rates = error_rates(predictions, level=LEVEL)
+    first, *others = predicted(gold, lambda item: item.expected)
+    rates = error_rates([replace(first, constraint_id="MNC-2"), *others], level=LEVEL)
     assert (rates.wrong_rule.errors, rates.wrong_rule.n) == (1, 2)
 
 
-@pytest.mark.parametrize(("errors", "n"), [(0, 22), (3, 22), (5, 5)])
+def test_a_violation_without_a_rule_named_says_nothing_of_rules():
+    gold = composed({}, {"VIOLATED": 3, "NOT_VIOLATED": 3})
+    predictions = [replace(one, constraint_id=None) for one in predicted(gold, lambda item: item.expected)]
+    assert error_rates(predictions, level=LEVEL).wrong_rule.estimate is None
+
+
+def test_a_judge_that_calls_the_doubtful_unsupported_flags_falsely_and_clears_nothing(canonical):
+    """Row by row it looks like a careful judge; 3 AMBIGUOUS of 5 + 3 + 1 + 3 that should not be flagged."""
+    doubtful = Alignment.AMBIGUOUS
+    found = predicted(canonical, lambda item: Alignment.UNSUPPORTED if item.expected is doubtful else item.expected)
+    rates = error_rates(found, level=LEVEL)
+    assert (rates.false_flag.errors, rates.false_flag.n) == (3, 12)
+    assert (rates.false_clear.errors, rates.false_clear.n) == (0, 8)
+    assert rates.matrix["AMBIGUOUS", "UNSUPPORTED"] == 3
+
+
+def test_a_false_violation_and_a_flag_on_a_failed_retrieval_are_false_flags_and_a_missed_one_is_none(canonical):
+    turned = {
+        Alignment.RETRIEVAL_FAILED: Alignment.UNSUPPORTED,
+        Compliance.NOT_VIOLATED: Compliance.VIOLATED,
+        Compliance.VIOLATED: Compliance.NOT_VIOLATED,
+    }
+    rates = error_rates(predicted(canonical, lambda item: turned.get(item.expected, item.expected)), level=LEVEL)
+    assert (rates.false_flag.errors, rates.false_flag.n) == (4, 12)
+    assert (rates.false_negatives.errors, rates.false_positives.errors) == (6, 4)
+
+
+def test_whatever_a_judge_says_the_counts_of_the_matrix_add_up(canonical):
+    """Over 30 judges who answer by chance: rows, errors, denominators and answers without a label, from the matrix."""
+    rng = np.random.default_rng(11)
+    for _ in range(30):
+        choices = [[*Alignment, None], [*Compliance, None]]
+        answers = [choices[item.constraint is not None] for item in canonical.tuples]
+        said = [labels[rng.integers(len(labels))] for labels in answers]
+        rates = error_rates(predicted(canonical, lambda item, said=said: said[item.index]), level=LEVEL)
+        matrix = rates.matrix
+        assert sum(matrix.values()) == rates.invalid.n == 25
+        assert sum(count for (_, label), count in matrix.items() if label is None) == rates.invalid.errors
+        for label in ("SUPPORTED", "UNSUPPORTED", "AMBIGUOUS"):
+            of = rates.per_class[label]
+            labelled = {cell: count for cell, count in matrix.items() if cell[1] and cell[0] in list(Alignment)}
+            assert of.false_negatives.n + of.false_positives.n == sum(labelled.values())
+            row = sum(count for cell, count in labelled.items() if cell[0] == label)
+            column = sum(count for cell, count in labelled.items() if cell[1] == label)
+            right = matrix.get((label, label), 0)
+            assert (of.false_negatives.n, of.false_negatives.errors) == (row, row - right)
+            assert of.false_positives.errors == column - right
+        wrong = sum(count for cell, count in labelled.items() if cell[0] != cell[1])
+        assert rates.false_negatives.errors == wrong + matrix.get(("VIOLATED", "NOT_VIOLATED"), 0)
+        assert rates.false_positives.errors == wrong + matrix.get(("NOT_VIOLATED", "VIOLATED"), 0)
+
+
+def test_the_order_of_the_tuples_changes_nothing(canonical):
+    found = predicted(canonical, lambda item: Alignment.SUPPORTED if item.index % 3 == 0 else item.expected)
+    assert error_rates(found, level=LEVEL) == error_rates(found[::-1], level=LEVEL)
+
+
+@pytest.mark.parametrize(("errors", "n"), [(0, 22), (3, 22), (5, 5), (1, 20), (0, 3), (7, 165)])
 def test_the_interval_of_a_rate_is_that_of_scipy(errors, n):
     exact = binomtest(errors, n).proportion_ci(0.95, method="exact")
     found = rate_of(errors, n, level=LEVEL).interval
@@ -63,7 +121,12 @@ def test_what_was_not_measured_is_no_rate():
         (1, 45, "1/10", "not_shown"),
         (0, 19, "3/20", "shown_below"),
         (0, 18, "3/20", "not_shown"),
+        (1, 30, "3/20", "shown_below"),
+        (1, 29, "3/20", "not_shown"),
         (9, 30, "1/10", "shown_above"),
+        (3, 3, "1/10", "shown_above"),
+        (7, 30, "1/10", "shown_above"),
+        (6, 30, "1/10", "not_shown"),
         (4, 30, "1/10", "not_shown"),
     ],
 )

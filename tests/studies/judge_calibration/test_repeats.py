@@ -5,6 +5,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Alignment
+from eval_pipeline.studies.judge_calibration.confusion import error_rates
 from eval_pipeline.studies.judge_calibration.repeats import compared, flips
 from tests.studies.judge_calibration.made_up import LEVEL, composed, predicted
 
@@ -53,3 +54,31 @@ def test_runs_over_other_tuples_are_refused(gold):
     other = composed({"UNSUPPORTED": 30}, {"NOT_VIOLATED": 3})
     with pytest.raises(InputRefused, match="found predictions of other tuples"):
         compared(run_of(gold, set()), run_of(other, set()))
+
+
+def test_runs_of_unlike_order_are_refused(gold):
+    with pytest.raises(InputRefused):
+        compared(run_of(gold, set()), run_of(gold, set())[::-1])
+    with pytest.raises(InputRefused):
+        compared(run_of(gold, set()), run_of(gold, set())[:-1])
+
+
+def test_the_majority_brings_the_breakdown_of_a_run_that_gave_it():
+    partial = composed({"UNSUPPORTED": 4}, {"NOT_VIOLATED": 3}, partial=4)
+    apart, whole = predicted(partial, lambda item: item.expected), run_of(partial, {0})
+    found = flips([whole, apart, apart], level=LEVEL)
+    assert (found.majority.partial_misses.errors, found.majority.partial_misses.n) == (0, 4)
+
+
+def test_an_answer_without_a_label_is_an_answer_of_its_own(gold):
+    silent = predicted(gold, lambda item: None if item.index == 0 else item.expected)
+    found = flips([silent, silent, run_of(gold, {1})], level=LEVEL)
+    # Tuple 0 has a label once in three, tuple 1 a wrong one once in three.
+    assert (found.turned.errors, found.majority.invalid.errors, found.majority.false_negatives.errors) == (2, 1, 0)
+
+
+def test_a_judge_that_never_changes_its_mind_turns_on_nothing_and_the_majority_is_the_run(gold):
+    one = run_of(gold, {0, 5})
+    found = flips([one] * 5, level=LEVEL)
+    assert (found.runs, found.turned.errors) == (5, 0)
+    assert found.majority == error_rates(one, level=LEVEL)
