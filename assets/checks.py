@@ -6,7 +6,10 @@ from typing import Any
 import dagster as dg
 
 from assets.metadata import to_meta
+from eval_pipeline.errors import SealBroken
+from eval_pipeline.plan import Plan
 from eval_pipeline.records import Outcome, Refusal
+from eval_pipeline.seal import SealedPlan
 
 
 def to_check(claim: Mapping[str, Any], *, asset: str) -> dg.AssetCheckResult:
@@ -29,6 +32,15 @@ def to_check(claim: Mapping[str, Any], *, asset: str) -> dg.AssetCheckResult:
             }
         ),
     )
+
+
+def seal_check(plan: SealedPlan, of_type: type[Plan]) -> dg.AssetCheckResult:
+    """A check that passes if the plan hashes to its seal."""
+    try:
+        plan.open(of_type)
+    except SealBroken as broken:
+        return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"seal": plan.seal})
+    return dg.AssetCheckResult(passed=True, metadata={"seal": plan.seal})
 
 
 def refusal_check(refusal: Refusal | None) -> dg.AssetCheckResult:

@@ -93,8 +93,7 @@ def extraction(
     """
     folder = _set_aside(out, "extraction", VERDICT)
     for option, path in (("--propositions", propositions), ("--plan", plan), ("--persist-code", persist_code)):
-        if path is not None and not path.is_file():
-            raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
+        _require_file(option, path)
     inputs: dict[str, Any] = {
         "corpus": _safe_corpus(corpus),
         "propositions": _absolute(propositions),
@@ -103,9 +102,8 @@ def extraction(
         "out": folder,
         "persist_code": _absolute(persist_code),
         "resume": resume,
+        **_caps(cap_requests, cap_tokens, cap_usd),
     }
-    caps = {"cap_requests": cap_requests, "cap_tokens": cap_tokens, "cap_usd": cap_usd}
-    inputs |= {name: cap for name, cap in caps.items() if cap is not None}
     with _progress_shown():
         done = run_study("extraction", inputs)
     _refuse_broken_input(done.document)
@@ -130,16 +128,14 @@ def judge_calibration(
     folder = _set_aside(out, "judge-calibration", REPORT)
     if gold is not None and not gold.exists():
         raise Refused(f"--gold {str(gold)!r} is not there; give a file or a folder of JSON Lines")
-    if plan is not None and not plan.is_file():
-        raise Refused(f"--plan {str(plan)!r} is not a file; give the path of one")
+    _require_file("--plan", plan)
     inputs: dict[str, Any] = {
         "gold": _absolute(gold),
         "judge": _with_absolute_file(judge),
         "plan": _absolute(plan),
         "out": folder,
+        **_caps(cap_requests, cap_tokens, cap_usd),
     }
-    caps = {"cap_requests": cap_requests, "cap_tokens": cap_tokens, "cap_usd": cap_usd}
-    inputs |= {name: cap for name, cap in caps.items() if cap is not None}
     with _progress_shown():
         done = run_study("judge_calibration", inputs)
     _conclude(done.document, done.out, REPORT)
@@ -238,6 +234,17 @@ def _in_words(error: typer.TyperException) -> str:
 def _complain(sentence: str) -> None:
     sys.stderr.write(f"eval-pipeline: {' '.join(sentence.split())}\n")
     sys.exit(BROKEN)
+
+
+def _require_file(option: str, path: Path | None) -> None:
+    if path is not None and not path.is_file():
+        raise Refused(f"{option} {str(path)!r} is not a file; give the path of one")
+
+
+def _caps(requests: int | None, tokens: int | None, usd: float | None) -> dict[str, float]:
+    """The caps that were given, as a run's configuration holds them; one that was not is left out of it."""
+    caps = {"cap_requests": requests, "cap_tokens": tokens, "cap_usd": usd}
+    return {name: cap for name, cap in caps.items() if cap is not None}
 
 
 def _set_aside(out: str | None, study: str, verdict: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled"},
-    {"jsonl", "evidence"},
+    {"jsonl", "evidence", "document"},
     {"stats", "corpus", "judge", "plan"},
     {"seal", "gates"},
     {"studies"},

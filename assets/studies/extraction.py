@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from assets.checks import refusal_check, to_check
+from assets.checks import refusal_check, seal_check, to_check
 from assets.metadata import materialized, to_meta
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
@@ -56,11 +56,7 @@ def sealed_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
 @dg.asset_check(asset=sealed_plan, blocking=True, name="seal_holds")
 def seal_holds(sealed_plan: SealedPlan) -> dg.AssetCheckResult:
     """The plan hashes to its seal; nothing is judged under one that does not."""
-    try:
-        sealed_plan.open(ExtractionPlan)
-    except SealBroken as broken:
-        return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"seal": sealed_plan.seal})
-    return dg.AssetCheckResult(passed=True, metadata={"seal": sealed_plan.seal})
+    return seal_check(sealed_plan, ExtractionPlan)
 
 
 @dg.asset(group_name=GROUP, kinds={"postgres", "parquet"}, code_version=CODE)

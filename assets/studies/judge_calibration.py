@@ -7,11 +7,10 @@ from typing import Any
 
 import dagster as dg
 
-from assets.checks import to_check
+from assets.checks import seal_check, to_check
 from assets.metadata import materialized, to_meta
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
-from eval_pipeline.errors import SealBroken
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
@@ -49,11 +48,7 @@ def calibration_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
 @dg.asset_check(asset=calibration_plan, blocking=True, name="calibration_seal_holds")
 def calibration_seal_holds(calibration_plan: SealedPlan) -> dg.AssetCheckResult:
     """The plan hashes to its seal; no judge is asked under one that does not."""
-    try:
-        calibration_plan.open(CalibrationPlan)
-    except SealBroken as broken:
-        return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"seal": calibration_plan.seal})
-    return dg.AssetCheckResult(passed=True, metadata={"seal": calibration_plan.seal})
+    return seal_check(calibration_plan, CalibrationPlan)
 
 
 @dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)

@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.journal import JournalWriter
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import PROBE, Judge, key
 from eval_pipeline.judge.spending import CapReached
-from eval_pipeline.records import Answer, Judgment, NoLabel, Question
+from eval_pipeline.records import Answer, Judgment, NoLabel, Question, Reason, Refusal
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -97,6 +98,11 @@ class Desk:
         label = self._prompt.read(answer.raw or "") if readable else None
         no_label = None if label else answer.no_label or NoLabel.UNPARSABLE
         return Judgment(question_key, question, answer, label, no_label)
+
+
+def refusal_of(error: JudgeDown | CapReached) -> Refusal:
+    """Why a judge cannot be asked any more, on its way to the verdict."""
+    return Refusal(Reason.JUDGE_DOWN if isinstance(error, JudgeDown) else Reason.CAP_REACHED, str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,21 +10,22 @@ from eval_pipeline.judge.journal import Head, read_head
 _SHOWN = 5
 
 
-def require_same_run(journals: Path, now: Head) -> None:
+def require_same_run(journals: Path, *now: Head) -> None:
     """Returns if the last run of this study was begun with the same judge, prompt and plan.
 
     Args:
         journals: the folder of all journals, one folder a judge within it.
-        now: what the run that is about to begin would write at the head of its own.
+        now: what the run that is about to begin would write at the head of its own; of a run that keeps several
+            journals, each head, of which the last run need have but one.
 
-    Raises: RunDiffers: there is no such run, or it differs; the message says in what.
+    Raises: RunDiffers: there is no such run, or it differs; the message says in what, from the head that is nearest.
 
     """
-    last = _last_run(journals, now.plan.get("study"))
+    last = _last_run(journals, now[0].plan.get("study"))
     if last is None:
         raise RunDiffers(f"there is no run to go on with in {str(journals)!r}; begin one, without --resume")
     path, begun = last
-    found = [*_differences("judge", begun.judge, now.judge), *_differences("plan", begun.plan, now.plan)]
+    found = min((_all_differences(begun, head) for head in now), key=len)
     if found:
         shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
         raise RunDiffers(
@@ -47,6 +48,10 @@ def _written_at(path: Path) -> int:
         return path.stat().st_mtime_ns
     except FileNotFoundError:
         return 0
+
+
+def _all_differences(begun: Head, now: Head) -> list[str]:
+    return [*_differences("judge", begun.judge, now.judge), *_differences("plan", begun.plan, now.plan)]
 
 
 def _differences(name: str, begun: object, now: object) -> Iterator[str]:

@@ -8,11 +8,11 @@ import pyarrow as pa
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from eval_pipeline.document import document_bytes
 from eval_pipeline.evidence import table_bytes
 from eval_pipeline.report import figures
 from eval_pipeline.report.figures import PAGE, Dot, Palette
 from eval_pipeline.report.page import rendered
-from eval_pipeline.studies.extraction.document import document_bytes
 from eval_pipeline.studies.extraction.guard import Invention
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.losses import EntryLosses

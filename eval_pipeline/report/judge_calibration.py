@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eval_pipeline.document import document_bytes
 from eval_pipeline.report.page import rendered
 from eval_pipeline.studies.judge_calibration.asking import Predictions
 from eval_pipeline.studies.judge_calibration.confusion import Prediction
-from eval_pipeline.studies.judge_calibration.document import document_bytes
 
 CLAIM_NAMES = {
     "false_negatives": "False negatives",

@@ -109,11 +109,17 @@ def effective_trials(successes: Counts, trials: Counts, *, tail: float) -> float
     if clusters < 2:
         raise TooFewClusters(f"a share needs trials in at least 2 clusters and has them in {clusters}")
     share = float(successes.sum() / total)
-    variance = clusters / (clusters - 1) * float((((successes - share * trials) / total) ** 2).sum())
+    variance = clusters / (clusters - 1) * float((influences(successes, trials) ** 2).sum())
     if variance == 0:
         return float(total)
     fewness = (stdtrit(total - 1, tail) / stdtrit(clusters - 1, tail)) ** 2
     return float(min(share * (1 - share) / variance * fewness, total))
+
+
+def influences(successes: Counts, trials: Counts) -> Reals:
+    """What each cluster adds to the error of the pooled share, to first order, shape (k,); there are trials."""
+    total = float(trials.sum())
+    return np.asarray((successes - float(successes.sum() / total) * trials) / total)
 
 
 def _bounded(successes: Counts, trials: Counts, *, tail: float) -> BoundedShare:
@@ -123,7 +129,7 @@ def _bounded(successes: Counts, trials: Counts, *, tail: float) -> BoundedShare:
         share=share,
         low=low_end(share * worth, worth, tail=tail),
         high=high_end(share * worth, worth, tail=tail) if share < 1 else 1.0,
-        influence=(successes - share * trials) / trials.sum(),
+        influence=influences(successes, trials),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Number
 from eval_pipeline.stats.arrays import Counts, Reals
-from eval_pipeline.stats.cluster_share import BoundedShare, ShareEstimate, difference_of, effective_trials
+from eval_pipeline.stats.cluster_share import BoundedShare, ShareEstimate, difference_of, effective_trials, influences
 from eval_pipeline.stats.corrected_ratio import corrected_of
 from eval_pipeline.stats.correction import lang_reiczigel
 from eval_pipeline.stats.judged_clusters import Errors, JudgedClusters, checks
@@ -90,4 +90,4 @@ def _rate(successes: Counts, trials: Counts, tail: float) -> _Rate:
     share = float(successes.sum() / trials.sum())
     # The items of one cluster are worth one trial at the least, and nothing tells how many more.
     worth = effective_trials(successes, trials, tail=tail) if (trials > 0).sum() > 1 else 1.0
-    return _Rate(share, worth, (successes - share * trials) / float(trials.sum()))
+    return _Rate(share, worth, influences(successes, trials))

@@ -51,10 +51,10 @@ def begun(tmp_path):
     return begun
 
 
-def differs(folder, now):
+def differs(folder, *now):
     """What is said of a run that is not the last one."""
     with pytest.raises(RunDiffers) as refused:
-        require_same_run(folder, now)
+        require_same_run(folder, *now)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -267,3 +267,24 @@ def test_what_a_head_says_is_compared_as_json_holds_it(tmp_path, at, begun):
     path = begun(at(), changed(judging__share="1/20", judging__none=None))
     first = json.loads(path.read_text().splitlines()[0])
     require_same_run(tmp_path, Head(**first))
+
+
+def test_of_a_run_with_several_journals_the_last_need_be_but_one_of_them(tmp_path, at, begun):
+    begun(at(model="m"))
+    heads = [head_of(at(model=model)) for model in ("other", "m")]
+    require_same_run(tmp_path, *heads)
+    require_same_run(tmp_path, *heads[::-1])
+
+
+def test_of_several_heads_the_nearest_says_in_what_the_last_run_differs(tmp_path, at, begun):
+    begun(at(model="m"))
+    plan = changed(seed=7)
+    heads = [head_of(at(model=model), plan) for model in ("other", "m")]
+    for order in (heads, heads[::-1]):
+        said = differs(tmp_path, *order)
+        assert "plan.seed was 4242 and is 7" in said
+        assert "judge." not in said
+
+
+def test_of_several_heads_it_is_said_once_that_there_is_no_run(tmp_path, at):
+    assert differs(tmp_path, head_of(at()), head_of(at(model="other"))).count("there is no run to go on with") == 1

@@ -7,7 +7,6 @@ import statsmodels.api as sm
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
-from scipy.stats import bootstrap as scipy_bootstrap
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewClusters
 from eval_pipeline.records import Interval
@@ -16,6 +15,7 @@ from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
 from tests.stats.dealt import every_resample
 from tests.stats.laws import LAW
+from tests.stats.peers import scipy_bootstrap
 from tests.stats.simulate import holds
 
 
@@ -73,13 +73,7 @@ def test_the_interval_is_that_of_scipy(method):
     theirs = scipy_bootstrap(
         (np.bincount(cluster, weights=scores), np.bincount(cluster)),
         lambda sums, sizes, axis: sums.sum(axis) / sizes.sum(axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        batch=2_000,
-        method={"percentile": "percentile", "bca": "BCa"}[method],
-        confidence_level=0.95,
-        rng=np.random.default_rng(5),
+        method=method,
     )
     ours = mean_of(scores, cluster, method=method, resamples=20_000)
     # Of 20,000 draws a quantile has a Monte Carlo error of .019 s.e.; that of BCa also twice the .009 of z0.

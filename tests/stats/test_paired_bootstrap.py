@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare, multinomial
-from scipy.stats import bootstrap as scipy_bootstrap
 
 from eval_pipeline.errors import InputRefused, NoVariation, TooFewClusters, TooFewObservations
 from eval_pipeline.records import Interval
@@ -17,6 +16,7 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast
 from tests.stats.dealt import Dealt, every_resample
 from tests.stats.laws import LAW
 from tests.stats.memory import added_megabytes
+from tests.stats.peers import scipy_bootstrap
 from tests.stats.simulate import holds
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -148,13 +148,7 @@ def test_the_interval_is_that_of_scipy_on_clusters(method):
     theirs = scipy_bootstrap(
         (gains, sizes),
         lambda gained, size, axis: gained.sum(axis) / size.sum(axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        batch=2_000,
-        method={"percentile": "percentile", "bca": "BCa"}[method],
-        confidence_level=0.95,
-        rng=np.random.default_rng(5),
+        method=method,
     )
     ours = compared(first, second, cluster, method=method, resamples=20_000).bootstrap
     tolerance = 4 * 2**0.5 * (0.019 + 0.018 * (method == "bca")) * theirs.standard_error

@@ -15,6 +15,7 @@ from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
 from tests.stats.dealt import Dealt, every_resample, halves_of
 from tests.stats.laws import LAW
 from tests.stats.memory import added_megabytes
+from tests.stats.peers import scipy_bootstrap
 from tests.stats.simulate import holds
 
 HALF, NINE_TENTHS, LEVEL = Fraction(1, 2), Fraction(9, 10), Fraction(19, 20)
@@ -208,17 +209,7 @@ def test_the_interval_is_that_of_scipy():
         return h1.sum(axis) / t1.sum(axis) - h4.sum(axis) / t4.sum(axis)
 
     columns = (hits[:, 0], totals[:, 0], hits[:, 1], totals[:, 1])
-    theirs = bootstrap(
-        columns,
-        difference,
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        batch=2_000,
-        method="percentile",
-        confidence_level=0.95,
-        rng=np.random.default_rng(5),
-    )
+    theirs = scipy_bootstrap(columns, difference)
     ours = contrast(np.column_stack(columns), resamples=20_000)
     # A quantile at .025 of 20,000 normal draws has a Monte Carlo error of .019 s.e., the difference of two .027 s.e.
     tolerance = 4 * 0.027 * theirs.standard_error
@@ -487,17 +478,7 @@ def test_the_bca_interval_is_that_of_scipy(clusters, columns, weights):
         sums = np.stack([column.sum(axis=axis) for column in table])
         return sum(float(w) * sums[j] / sums[columns + j] for j, w in enumerate(weights))
 
-    theirs = bootstrap(
-        (*hits.T, *totals.T),
-        statistic,
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        batch=2_000,
-        method="BCa",
-        confidence_level=0.95,
-        rng=np.random.default_rng(5),
-    )
+    theirs = scipy_bootstrap((*hits.T, *totals.T), statistic, method="bca")
     rows = np.stack([hits, totals], axis=2).reshape(clusters, 2 * columns)
     ours = contrast(rows, weights, method="bca", resamples=20_000)
     # As for the percentiles above, and z0 has an error of 1.25 / sqrt(20,000) = .009 in either, which counts twice.

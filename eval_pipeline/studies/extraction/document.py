@@ -1,11 +1,11 @@
 """The verdict as a document: what is written to verdict.json, byte for byte the same for the same evidence."""
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from eval_pipeline.records import Interval, Number, Refusal, Verdict
+from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_refusal
+from eval_pipeline.records import Verdict
 from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
@@ -15,8 +15,6 @@ from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.recall import Group, RecallFindings
 from eval_pipeline.studies.extraction.repeats import Flips
 from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
-
-_DECIMALS = 10  # more than any reader needs, and fewer than any two machines differ in
 
 
 def verdict_document(
@@ -32,7 +30,9 @@ def verdict_document(
     recall, uniformity, guard = (verdict.estimate is not None for verdict in claims)
     return {
         "study": "extraction",
-        "claims": [_claim(verdict) for verdict in claims],
+        "claims": [
+            plain_claim(verdict, level=verdict.interval.level if verdict.interval else None) for verdict in claims
+        ],
         "quartiles": [
             {
                 "quartile": place,
@@ -54,7 +54,7 @@ def verdict_document(
                     "entries": band.entries,
                     "entries_with_signals": band.entries_with_signals,
                     "signals": band.signals,
-                    "signals_per_entry": _number(band.signals_per_entry),
+                    "signals_per_entry": plain_number(band.signals_per_entry),
                 }
                 for band in ledger.bands
             ],
@@ -62,9 +62,9 @@ def verdict_document(
         "frame": _frame(evidence),
         "judgments": _judgments(evidence.judged),
         "refusals": {
-            "corpus": _refusal(evidence.snapshot.refusal),
-            "fixture": _refusal(evidence.fixture.refusal),
-            "judge": _refusal(evidence.judged.refusal),
+            "corpus": plain_refusal(evidence.snapshot.refusal),
+            "fixture": plain_refusal(evidence.fixture.refusal),
+            "judge": plain_refusal(evidence.judged.refusal),
         },
         "judge": {
             "kind": evidence.judged.kind,
@@ -78,15 +78,6 @@ def verdict_document(
     }
 
 
-def document_bytes(document: dict[str, Any]) -> bytes:
-    """The document as JSON text, indented, with a line end."""
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-
-
-def _refusal(refusal: Refusal | None) -> dict[str, str] | None:
-    return {"reason": refusal.reason.value, "detail": refusal.detail} if refusal else None
-
-
 def _judgments(judged: Judged) -> dict[str, dict[str, int]]:
     """How many judgments of each kind gave which label, or why none."""
     counts: dict[str, dict[str, int]] = {}
@@ -95,35 +86,11 @@ def _judgments(judged: Judged) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _number(value: Number | None) -> float | None:
-    return None if value is None else round(float(value), _DECIMALS)
-
-
-def _ends(interval: Interval | None) -> list[float | None] | None:
-    return None if interval is None else [_number(interval.low), _number(interval.high)]
-
-
-def _claim(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "claim": verdict.claim,
-        "outcome": verdict.outcome.value,
-        "reason": verdict.reason.value if verdict.reason else None,
-        "detail": verdict.detail,
-        "estimate": _number(verdict.estimate),
-        "numerator": verdict.numerator,
-        "denominator": verdict.denominator,
-        "interval": _ends(verdict.interval),
-        "level": verdict.interval.level if verdict.interval else None,
-        "threshold": _number(verdict.threshold),
-        "advisory": verdict.advisory,
-    }
-
-
 def _estimate(group: Group, *, stated: bool) -> dict[str, Any]:
     """The share and its interval, or nulls where the claim that they belong to is withheld."""
     return {
-        "estimate": _number(group.estimate) if stated else None,
-        "interval": _ends(group.interval) if stated else None,
+        "estimate": plain_number(group.estimate) if stated else None,
+        "interval": plain_interval(group.interval) if stated else None,
     }
 
 
@@ -141,8 +108,8 @@ def _group(group: Group, *, stated: bool) -> dict[str, Any]:
 def _recall(recall: RecallFindings, *, stated: bool) -> dict[str, Any]:
     return {
         "pooled": _group(recall.pooled, stated=stated),
-        "macro": _number(recall.macro) if stated else None,
-        "worst_case": _ends(recall.worst_case),
+        "macro": plain_number(recall.macro) if stated else None,
+        "worst_case": plain_interval(recall.worst_case),
         "degenerate": recall.pooled.degenerate,
         "composition_only": recall.composition_only,
         "by_workspace": [_group(group, stated=stated) for group in recall.by_workspace],
@@ -152,14 +119,16 @@ def _recall(recall: RecallFindings, *, stated: bool) -> dict[str, Any]:
 
 
 def _contrast(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else {"estimate": _number(estimate.estimate), "interval": _ends(estimate.interval)}
+    if estimate is None:
+        return None
+    return {"estimate": plain_number(estimate.estimate), "interval": plain_interval(estimate.interval)}
 
 
 def _uniformity(found: UniformityFindings, *, stated: bool) -> dict[str, Any]:
     return {
         "first_less_last": _contrast(found.two_sided) if stated else None,
-        "upper_bound": _number(found.bound.interval.high) if found.bound and stated else None,
-        "worst_bound": _number(found.worst_bound) if stated else None,
+        "upper_bound": plain_number(found.bound.interval.high) if found.bound and stated else None,
+        "worst_bound": plain_number(found.worst_bound) if stated else None,
         "slope_per_quartile": _contrast(found.slope) if stated else None,
         "highest_less_lowest": _contrast(found.spread) if stated else None,
         "rows": found.rows,
@@ -181,9 +150,9 @@ def _guard(found: GuardFindings, *, stated: bool) -> dict[str, Any]:
         "judged": found.judged,
         "supported": found.supported,
         "undecided": found.undecided,
-        "interval": _ends(found.interval) if stated else None,
-        "worst_case": _ends(found.worst_case),
-        "p_value": _number(found.p_value) if stated else None,
+        "interval": plain_interval(found.interval) if stated else None,
+        "worst_case": plain_interval(found.worst_case),
+        "p_value": plain_number(found.p_value) if stated else None,
         "reading": found.reading.value if found.reading and stated else None,
     }
 
@@ -215,8 +184,8 @@ def _audit(audit: ScreenAudit) -> dict[str, Any]:
         "audited": audit.audited,
         "missed": audit.missed,
         "undecided": audit.undecided,
-        "miss_rate": _number(Fraction(audit.missed, decided)) if decided else None,
-        "interval": _ends(audit.interval),
+        "miss_rate": plain_number(Fraction(audit.missed, decided)) if decided else None,
+        "interval": plain_interval(audit.interval),
     }
 
 
@@ -225,8 +194,8 @@ def _flips(flips: Flips) -> dict[str, Any]:
         "repeated": flips.repeated,
         "compared": flips.compared,
         "turned": flips.turned,
-        "flip_rate": _number(Fraction(flips.turned, flips.compared)) if flips.compared else None,
-        "interval": _ends(flips.interval),
+        "flip_rate": plain_number(Fraction(flips.turned, flips.compared)) if flips.compared else None,
+        "interval": plain_interval(flips.interval),
     }
 
 

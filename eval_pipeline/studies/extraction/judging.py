@@ -13,7 +13,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.jsonl import found
-from eval_pipeline.judge.desk import Desk, work_through
+from eval_pipeline.judge.desk import Desk, refusal_of, work_through
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Judgment, Kind, Label, Reason, Refusal
@@ -114,10 +114,8 @@ async def judge_frame(
     rows: list[Row] = []
     try:
         refusal = await _judge_all(frame, snapshot, judge, desk, plan, progress, rows)
-    except JudgeDown as error:
-        refusal = Refusal(Reason.JUDGE_DOWN, str(error))
-    except CapReached as error:
-        refusal = Refusal(Reason.CAP_REACHED, str(error))
+    except (JudgeDown, CapReached) as error:
+        refusal = refusal_of(error)
     finally:
         await judge.close()
     return Judged(

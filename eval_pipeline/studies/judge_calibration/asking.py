@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval_pipeline.errors import JudgeDown, RunDiffers
+from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.claims import ALIGNMENT, CONSTRAINT, read_alignment, read_compliance
-from eval_pipeline.judge.desk import Desk, work_through
+from eval_pipeline.judge.desk import Desk, refusal_of, work_through
 from eval_pipeline.judge.journal import Head, record_fields
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge, fingerprint
 from eval_pipeline.judge.resume import require_same_run
 from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import CapReached
-from eval_pipeline.records import Alignment, Compliance, Judgment, Question, Reason, Refusal
+from eval_pipeline.records import Alignment, Compliance, Judgment, Question, Refusal
 from eval_pipeline.studies.judge_calibration.confusion import Prediction
 from eval_pipeline.studies.judge_calibration.gold import GoldSet, GoldTuple
 from eval_pipeline.studies.judge_calibration.plan import CalibrationPlan
@@ -98,7 +98,8 @@ def predict_in_journal(
         for prompt, items in ((ALIGNMENT, gold.alignment), (CONSTRAINT, gold.constraint))
     ]
     if resume:
-        _require_same_run([Head(run=run, judge=dict(judge.identity), plan=values) for _, judge, _ in seats], journals)
+        heads = [Head(run=run, judge=dict(judge.identity), plan=values) for _, judge, _ in seats]
+        require_same_run(journals, *heads)
     for prompt, judge, items in seats:
         kinds.append(judge.kind)
         fingerprints[prompt.id] = fingerprint(judge)
@@ -122,17 +123,6 @@ def predict_in_journal(
     )
 
 
-def _require_same_run(heads: list[Head], journals: Path) -> None:
-    """Returns if the last run is this one, whichever prompt it came to last; raises how it differs under that one."""
-    refusals = []
-    for head in heads:
-        try:
-            return require_same_run(journals, head)
-        except RunDiffers as refused:
-            refusals.append(refused)
-    raise min(refusals, key=lambda refused: str(refused).count("judge."))  # the other prompt's judge differs in more
-
-
 async def _ask(
     tasks: list[tuple[GoldTuple, int]], judge: Judge, desk: Desk, progress: Progress
 ) -> tuple[tuple[Judgment | None, ...], Refusal | None]:
@@ -150,10 +140,7 @@ async def _ask(
         worked = await work_through(tasks, work, workers=judge.in_flight)
     finally:
         await judge.close()
-    error = worked.ended_by
-    if isinstance(error, JudgeDown):
-        return worked.results, Refusal(Reason.JUDGE_DOWN, str(error))
-    if isinstance(error, CapReached):
-        return worked.results, Refusal(Reason.CAP_REACHED, str(error))
+    if isinstance(worked.ended_by, (JudgeDown, CapReached)):
+        return worked.results, refusal_of(worked.ended_by)
     worked.require_end()
     return worked.results, None

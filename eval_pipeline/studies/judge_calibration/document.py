@@ -1,11 +1,10 @@
 """The report of a calibration as a document: every key of the contract, and what each number rests on."""
 
-import json
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
-from eval_pipeline.records import Interval, Number, Verdict
+from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_refusal
+from eval_pipeline.records import Verdict
 from eval_pipeline.stats.gold_size import errors_allowed
 from eval_pipeline.studies.judge_calibration.asking import Predictions
 from eval_pipeline.studies.judge_calibration.concentration import Concentration
@@ -13,8 +12,6 @@ from eval_pipeline.studies.judge_calibration.confusion import ErrorRates, Predic
 from eval_pipeline.studies.judge_calibration.gold import GoldSet
 from eval_pipeline.studies.judge_calibration.plan import CalibrationPlan
 from eval_pipeline.studies.judge_calibration.repeats import Flips
-
-_DECIMALS = 10  # more than any reader needs, and fewer than any two machines differ in
 
 
 def calibration_document(
@@ -35,11 +32,11 @@ def calibration_document(
     """
     gate = plan.gate
     return {
-        "FNR": _number(rates.false_negatives.estimate if rates else None),
-        "FPR": _number(rates.false_positives.estimate if rates else None),
+        "FNR": plain_number(rates.false_negatives.estimate if rates else None),
+        "FPR": plain_number(rates.false_positives.estimate if rates else None),
         "per_class": {} if rates is None else {name: _class(one) for name, one in rates.per_class.items()},
         "partial_support": {
-            "miss_rate": _number(rates.partial_misses.estimate if rates else None),
+            "miss_rate": plain_number(rates.partial_misses.estimate if rates else None),
             "n_partial": sum(item.partial for item in gold.tuples),
         },
         "thresholds": {
@@ -52,11 +49,11 @@ def calibration_document(
         "n_alignment": len(gold.alignment),
         "n_constraint": len(gold.constraint),
         "study": "judge-calibration",
-        "claims": [_claim(verdict) for verdict in claims],
+        "claims": [plain_claim(verdict) for verdict in claims],
         "rates": None if rates is None else rates_document(rates, plan),
         "macro": None
         if rates is None
-        else {"FNR": _number(rates.macro_false_negatives), "FPR": _number(rates.macro_false_positives)},
+        else {"FNR": plain_number(rates.macro_false_negatives), "FPR": plain_number(rates.macro_false_positives)},
         "confusion": None
         if rates is None
         else [
@@ -73,38 +70,17 @@ def calibration_document(
                 "counts": dict(one.counts),
                 "unnamed": one.unnamed,
                 "largest": one.largest,
-                "largest_share": _number(one.largest_share),
-                "entropy": _number(one.entropy),
+                "largest_share": plain_number(one.largest_share),
+                "entropy": plain_number(one.entropy),
                 "clustered": one.clustered,
             }
             for one in intake
         ],
         "judge": {"kind": predictions.kind, "fingerprints": dict(predictions.fingerprints)},
-        "refusal": predictions.refusal
-        and {"reason": predictions.refusal.reason.value, "detail": predictions.refusal.detail},
+        "refusal": plain_refusal(predictions.refusal),
         "hashes": {"gold": gold.hash, "plan": seal},
         "plan": plan.name,
         "versions": dict(versions),
-    }
-
-
-def document_bytes(document: Mapping[str, Any]) -> bytes:
-    """The document as JSON text, indented, with a line end."""
-    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-
-
-def _claim(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "claim": verdict.claim,
-        "outcome": verdict.outcome.value,
-        "reason": verdict.reason and verdict.reason.value,
-        "detail": verdict.detail,
-        "estimate": _number(verdict.estimate),
-        "numerator": verdict.numerator,
-        "denominator": verdict.denominator,
-        "interval": _interval(verdict.interval),
-        "threshold": _number(verdict.threshold),
-        "advisory": verdict.advisory,
     }
 
 
@@ -128,12 +104,12 @@ def rates_document(rates: ErrorRates, plan: CalibrationPlan) -> dict[str, Any]:
 
 def _class(one: Any) -> dict[str, Any]:
     return {
-        "FNR": _number(one.false_negatives.estimate),
-        "FPR": _number(one.false_positives.estimate),
+        "FNR": plain_number(one.false_negatives.estimate),
+        "FPR": plain_number(one.false_positives.estimate),
         "n_positive": one.false_negatives.n,
         "n_negative": one.false_positives.n,
-        "FNR_interval": _interval(one.false_negatives.interval),
-        "FPR_interval": _interval(one.false_positives.interval),
+        "FNR_interval": plain_interval(one.false_negatives.interval),
+        "FPR_interval": plain_interval(one.false_positives.interval),
     }
 
 
@@ -141,8 +117,8 @@ def _rate(rate: Rate) -> dict[str, Any]:
     return {
         "errors": rate.errors,
         "n": rate.n,
-        "estimate": _number(rate.estimate),
-        "interval": _interval(rate.interval),
+        "estimate": plain_number(rate.estimate),
+        "interval": plain_interval(rate.interval),
     }
 
 
@@ -150,8 +126,8 @@ def _flips(flips: Flips) -> dict[str, Any]:
     return {
         "runs": flips.runs,
         "turned": _rate(flips.turned),
-        "majority_FNR": _number(flips.majority.false_negatives.estimate),
-        "majority_FPR": _number(flips.majority.false_positives.estimate),
+        "majority_FNR": plain_number(flips.majority.false_negatives.estimate),
+        "majority_FPR": plain_number(flips.majority.false_positives.estimate),
     }
 
 
@@ -164,13 +140,3 @@ def _outcome(one: Prediction) -> dict[str, Any]:
         "no_label": one.no_label and one.no_label.value,
         "right": one.right,
     }
-
-
-def _interval(interval: Interval | None) -> list[float | None] | None:
-    return [_number(interval.low), _number(interval.high)] if interval else None
-
-
-def _number(value: Number | None) -> float | None:
-    if value is None:
-        return None
-    return round(float(Fraction(value)), _DECIMALS)

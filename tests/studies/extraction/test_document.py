@@ -7,10 +7,11 @@ import pytest
 
 from eval_pipeline.corpus.rows import LeftOut
 from eval_pipeline.corpus.snapshot import unread
+from eval_pipeline.document import document_bytes
 from eval_pipeline.records import Reason
 from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.bands import band_ledger
-from eval_pipeline.studies.extraction.document import document_bytes, verdict_document
+from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
 
 STATED_OF_UNIFORMITY = ("first_less_last", "upper_bound", "slope_per_quartile")
@@ -107,12 +108,6 @@ def test_two_runs_on_the_same_evidence_give_the_same_document(world, lenient, do
 def test_how_many_questions_were_in_flight_leaves_no_trace(world, lenient, document_of, scripted):
     one, many = (document_of(world, lenient, scripted(world.says, in_flight=n)) for n in (1, 16))
     assert one == many
-
-
-def test_a_document_is_indented_utf8_with_a_line_end_and_refuses_what_is_not_json():
-    assert document_bytes({"a": "é"}) == '{\n  "a": "é"\n}\n'.encode()
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        document_bytes({"a": float("nan")})
 
 
 def test_a_withheld_claim_states_no_estimate_anywhere(world, lenient, document_of, scripted):

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+from eval_pipeline.document import document_bytes
 from eval_pipeline.errors import RunDiffers
 from eval_pipeline.judge.offline import LexicalJudge, read_replay
 from eval_pipeline.judge.prompt import prompt_named
@@ -15,7 +16,6 @@ from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import Caps, Prices
 from eval_pipeline.records import NoLabel, Proposition, Reason
-from eval_pipeline.studies.extraction.document import document_bytes
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import frame_of
 from eval_pipeline.studies.extraction.judging import Judged
