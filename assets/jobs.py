@@ -2,10 +2,19 @@
 
 import dagster as dg
 
+_SHEET = dg.AssetSelection.assets("human_check_sheet")
+_GOLD = dg.AssetSelection.assets("gold_set").without_checks()  # its check reads the plan of a calibration
+
 extraction = dg.define_asset_job(
     "extraction",
-    selection=dg.AssetSelection.groups("extraction"),
+    selection=(dg.AssetSelection.groups("extraction") - _SHEET) | _GOLD,
     description="Extraction completeness, from the corpus to the verdict and its report.",
+)
+
+human_check = dg.define_asset_job(
+    "human_check",
+    selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD,
+    description="The sheet of the human check, drawn from what a run of the extraction study judged.",
 )
 
 judge_calibration = dg.define_asset_job(
@@ -14,4 +23,4 @@ judge_calibration = dg.define_asset_job(
     description="Judge calibration, from the gold set to the verdict on the judge and its report.",
 )
 
-JOBS = [extraction, judge_calibration]
+JOBS = [extraction, human_check, judge_calibration]

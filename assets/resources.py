@@ -2,6 +2,7 @@
 
 import math
 import os
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
-from eval_pipeline.errors import JudgeUnknown
+from eval_pipeline.errors import CheckRefused, JudgeUnknown
 from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import Prompt
@@ -57,6 +58,8 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     gold: str = Field(default="", description="A file or folder of gold tuples; '' takes the bundled set.")
     plan: str = Field(default="", description="The plan; '' takes the one that comes with the study.")
     out: str = Field(default="", description="Where the findings go; '' takes a folder under the home.")
+    human_check: str = Field(default="", description="A human check that was joined; '' for none.")
+    check_share: str = Field(default="", description="The share that people are to check; '' takes the plan's.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
     cap_requests: int | None = Field(default=None, description="The most requests that a run may send.")
@@ -68,6 +71,18 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     def caps(self) -> Caps:
         """The most that a run may spend."""
         return Caps(self.cap_requests, self.cap_tokens, self.cap_usd)
+
+    def share_to_check(self, of_plan: Fraction) -> Fraction:
+        """The share that people are to check.
+
+        Raises: CheckRefused: it is no number.
+        """
+        try:
+            return Fraction(self.check_share) if self.check_share else of_plan
+        except (ValueError, ZeroDivisionError):
+            raise CheckRefused(
+                f"a share of {self.check_share!r} was asked for; give a number such as 0.2 or 1/5"
+            ) from None
 
     def plan_path(self, study: str) -> Path:
         """The file of the plan."""

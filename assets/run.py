@@ -1,8 +1,9 @@
 """A study's job in this process, in the history that the UI shows."""
 
+import contextlib
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,27 @@ def _instance(home: Path) -> DagsterInstance:
 
 def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
     """Runs the job of a study with these inputs; whatever an asset refuses is raised as it was raised there."""
+    with _executed(study, inputs) as result:
+        (report,) = (
+            event.materialization.metadata["report"].value
+            for event in result.get_asset_materialization_events()
+            if event.asset_key == dg.AssetKey(f"{study}_report")
+        )
+        return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)
+
+
+def materialize_sheet(inputs: Mapping[str, Any]) -> None:
+    """Runs the job that draws the sheet of the human check; what the judge said is known, or else it is asked."""
+    with _executed("human_check", inputs):
+        pass
+
+
+@contextlib.contextmanager
+def _executed(job_name: str, inputs: Mapping[str, Any]) -> Iterator[dg.ExecuteInProcessResult]:
+    """The result of a job, while its instance is open."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     instance = _instance(dagster_home())
-    job = build_defs().resolve_job_def(study)
+    job = build_defs().resolve_job_def(job_name)
     with instance:
         try:
             result = job.execute_in_process(
@@ -80,12 +99,7 @@ def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
             raise Interrupted(
                 "the run was interrupted; what was judged is kept, and the same command goes on from there"
             ) from None
-        (report,) = (
-            event.materialization.metadata["report"].value
-            for event in result.get_asset_materialization_events()
-            if event.asset_key == dg.AssetKey(f"{study}_report")
-        )
-        return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)
+        yield result
 
 
 def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> PilotFindings:

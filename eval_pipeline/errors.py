@@ -63,6 +63,18 @@ class GoldRefused(Refused, ValueError):
         super().__init__(f"{where} breaks rule ({rule}): {what}")
 
 
+class MalformedCheck(Malformed):
+    """A sheet of the human check, filled or not, breaks its format."""
+
+
+class CheckUnsettled(Refused):
+    """Two people labelled items of the human check differently, and nobody settled them."""
+
+
+class CheckRefused(Refused):
+    """There is nothing to draw a human check from, or less was asked for than the plan allows."""
+
+
 class ManifestRefused(Refused):
     """A manifest of rules that cannot be used, or does not hold the rule."""
 

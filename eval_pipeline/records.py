@@ -37,6 +37,9 @@ class Reason(StrEnum):
     UNCALIBRATED = "uncalibrated"
     NOT_MEASURED = "not_measured"
     NOT_SHOWN = "not_shown"
+    RATERS_DISAGREE = "raters_disagree"
+    CHECK_OUTDATED = "check_outdated"
+    JUDGE_ERRORS = "judge_errors"
     UNDECIDED = "undecided"
     UNREPEATABLE = "unrepeatable"
     THRESHOLD_MISSED = "threshold_missed"
@@ -89,7 +92,7 @@ class Fate(StrEnum):
 class Kind(StrEnum):
     """What a judgment was asked for.
 
-    The last four decide no proposition: they say what the others are worth.
+    The last five decide no proposition: they say what the others are worth.
     """
 
     NO_SIGNALS = "recall_no_signals"
@@ -100,6 +103,7 @@ class Kind(StrEnum):
     AUDIT = "screen_audit"
     CANARY = "canary"
     REPEAT = "repeat"
+    GOLD = "gold"
 
 
 @dataclass(frozen=True, slots=True)

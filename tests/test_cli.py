@@ -23,7 +23,7 @@ import pytest
 import typer
 from psycopg.types.json import Jsonb
 
-from eval_pipeline import cli
+from eval_pipeline.cli import main as cli
 
 PROJECT = Path(__file__).resolve().parents[1]
 SAMPLE = PROJECT / "data" / "sample"
@@ -63,7 +63,7 @@ def run(*arguments: str | Path) -> Said:
 
 def process(*arguments: str | Path, home: Path, cwd: Path, **environment: str) -> Said:
     """The command in a process of its own, with nothing of this environment but what it cannot do without."""
-    command = [sys.executable, "-c", "from eval_pipeline.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", "from eval_pipeline.cli.main import main; main()", *map(str, arguments)]
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
     own = {"EVAL_PIPELINE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(command, cwd=cwd, env=kept | own, capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ FLOORS = [
     {"errors", "records", "canonical", "bundled"},
     {"jsonl", "evidence", "document"},
     {"stats", "corpus", "judge", "plan"},
-    {"seal", "gates"},
+    {"seal", "gates", "human_check"},
     {"studies"},
     {"report"},
     {"assets"},

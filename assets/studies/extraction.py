@@ -24,9 +24,11 @@ from eval_pipeline.report import figures
 from eval_pipeline.report.extraction import ReportInput, bound_figure, quartile_figure, report_files
 from eval_pipeline.seal import SealedPlan, sealed
 from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
+from eval_pipeline.studies.extraction.correction import Correction
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of
+from eval_pipeline.studies.extraction.gold_claims import gold_claims
 from eval_pipeline.studies.extraction.judge_findings import JudgeFindings
 from eval_pipeline.studies.extraction.judge_findings import judge_findings as findings_on_the_judge
 from eval_pipeline.studies.extraction.judging import Judged
@@ -36,9 +38,10 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.sitting import judge_in_journal
 from eval_pipeline.studies.extraction.spans import writes_spans
 from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY, broken_seal, verdicts
+from eval_pipeline.studies.judge_calibration.gold import GoldSet
 
 GROUP = "extraction"
-CODE = "3"  # raised when the meaning of an asset changes, not when its code does
+CODE = "4"  # raised when the meaning of an asset changes, not when its code does
 
 
 def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:
@@ -135,6 +138,7 @@ def nli_judgments(
     context: dg.AssetExecutionContext,
     frame: Frame,
     corpus: Snapshot,
+    gold_set: GoldSet,
     sealed_plan: SealedPlan,
     inputs: StudyInputs,
     endpoint: JudgeEndpoint,
@@ -152,6 +156,7 @@ def nli_judgments(
         run=context.run.run_id,
         resume=inputs.resume,
         progress=log_progress("judged"),
+        gold=gold_claims(gold_set) if plan.calibration.gold == "asked" else (),
     )
     return materialized(
         judged,
@@ -285,6 +290,7 @@ def extraction_verdict(
     uniformity_bound: uniformity.UniformityFindings,
     precision_guard: guard.GuardFindings,
     judge_findings: JudgeFindings,
+    corrected_recall: Correction,
     band_ledger: bands.BandLedger,
     sealed_plan: SealedPlan,
 ) -> dg.MaterializeResult[dict[str, Any]]:
@@ -298,6 +304,7 @@ def extraction_verdict(
         uniformity_bound,
         precision_guard,
         judge_findings,
+        corrected_recall,
     )
     try:
         decided = verdicts(evidence, _plan(sealed_plan))

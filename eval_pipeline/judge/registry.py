@@ -5,12 +5,17 @@ from pathlib import Path
 from eval_pipeline.errors import JudgeUnknown
 from eval_pipeline.judge.chat import ChatJudge
 from eval_pipeline.judge.endpoint import Endpoint
-from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
+from eval_pipeline.judge.offline import LexicalJudge, UnrecordedJudge, read_labels, read_replay, read_replays
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.judge.spending import Caps, Meter
 
 KINDS = "lexical, labels:FILE, replay:JOURNAL, chat"
+
+_ASKED_ABOUT = {
+    "alignment": "all claims that are judged by their passage",
+    "constraint": "all claims that are judged by a rule",
+}
 
 
 def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int, caps: Caps) -> Judge:
@@ -48,12 +53,23 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int,
 
 
 def _replay(path: Path, prompt: Prompt) -> Judge:
-    judge = read_replay(path)
-    recorded = judge.recorded.get("prompt", {"id": prompt.id, "sha256": prompt.hash})
-    if recorded != {"id": prompt.id, "sha256": prompt.hash}:
-        name = recorded.get("id") if isinstance(recorded, dict) else recorded
+    """The recorded judge under that prompt.
+
+    Claims are judged under two prompts, of which a journal holds one or both; one that lacks this prompt is refused
+    when there is a claim to ask about. Of entailment there is one prompt, the plan's, and it is refused at once.
+    """
+    replays = (read_replay(path),) if prompt.task == "entailment" else read_replays(path)
+    for judge in replays:
+        if judge.was_under(prompt):
+            return judge
+    names = " and ".join(repr(judge.prompt_id) for judge in replays)
+    if prompt.task == "entailment":
         raise JudgeUnknown(
-            f"journal {str(path)!r} was recorded under prompt {name!r} and the plan has {prompt.id!r}, as it stands"
+            f"journal {str(path)!r} was recorded under prompt {names} and the plan has {prompt.id!r}, as it stands"
             " here; name a plan with the recorded prompt"
         )
-    return judge
+    return UnrecordedJudge(
+        prompt,
+        f"journal {str(path)!r} was recorded under {names} and holds nothing under prompt {prompt.id!r}, as it stands"
+        f" here, so that {_ASKED_ABOUT[prompt.task]} are missing; name the judgments.jsonl of a whole calibration",
+    )

@@ -39,12 +39,23 @@ REASON_WORDS = {
     "span_pending": "The signals do not record where they come from.",
     "span_malformed": "Recorded spans do not fit the text.",
     "seal_broken": "The plan is not the one that was sealed.",
-    "uncalibrated": "The bar is met; the judge's own errors were never measured.",
+    "uncalibrated": "The bar is met; how the judge errs on these texts was never measured.",
+    "raters_disagree": "The people of the human check do not agree enough.",
+    "check_outdated": "The human check was drawn from something else.",
+    "judge_errors": "The judge errs too often for this to stand.",
     "not_measured": "Nothing that was judged measures this.",
     "not_shown": "The bar is met; so little was judged that it is not shown to be.",
     "undecided": "The bar is met; what stayed undecided could turn it.",
     "unrepeatable": "The bar is met; the judge turns its answers often enough to miss it.",
     "threshold_missed": "The bar is missed.",
+}
+ESTIMATOR_NAMES = {
+    "raw": "the judge, as if it never erred",
+    "people_alone": "people's labels alone",
+    "difference": "corrected by people (difference estimator)",
+    "post_stratified": "corrected by people (judge's verdicts as strata)",
+    "ratio_by_check": "ratio estimator, errors from people",
+    "ratio_by_gold": "ratio estimator, errors from the gold set",
 }
 ENTRIES_SHOWN = 200
 
@@ -129,5 +140,6 @@ def _render(template: str, report: ReportInput, **figures_of_page: Markup | None
         inventions=report.inventions,
         claim_names=CLAIM_NAMES,
         reason_words=REASON_WORDS,
+        estimator_names=ESTIMATOR_NAMES,
         **figures_of_page,
     )

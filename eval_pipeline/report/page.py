@@ -15,7 +15,13 @@ def rendered(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"share": _share, "ends": _ends, "one_line": _one_line, "shortened": _shortened}
+    environment.filters |= {
+        "share": _share,
+        "ends": _ends,
+        "least": _least,
+        "one_line": _one_line,
+        "shortened": _shortened,
+    }
     return environment.get_template(template).render(**values)
 
 
@@ -35,6 +41,11 @@ def _ends(interval: Sequence[float | None] | None, reason: str | None = None) ->
     if low is None:
         return f"≤ {high:.4f}"
     return f"{low:.4f} to {high:.4f}"
+
+
+def _least(interval: Sequence[float | None] | None, reason: str | None = None) -> str:
+    """The lower bound of an interval that is open above."""
+    return _no_number(reason) if interval is None or interval[0] is None else f"at least {interval[0]:.4f}"
 
 
 def _shortened(text: str, longest: int = 2000) -> str:

@@ -52,7 +52,7 @@ def rogan_gladen(observed: Number, *, sensitivity: Number, specificity: Number) 
 def judge_too_poor(sensitivity: float, specificity: float) -> JudgeTooPoor:
     """The refusal to correct by a judge whose labels do not depend on the truth, or depend on it the wrong way."""
     return JudgeTooPoor(
-        f"a judge of sensitivity {sensitivity:g} and specificity {specificity:g} does no better than chance, so its"
+        f"a judge of sensitivity {sensitivity:.3g} and specificity {specificity:.3g} does no better than chance, so its"
         " labels cannot be corrected; measure another judge"
     )
 

@@ -15,19 +15,14 @@ from eval_pipeline.judge.offline import LexicalJudge
 from eval_pipeline.plan import read_plan
 from eval_pipeline.report.extraction import ReportInput
 from eval_pipeline.seal import seal_of
+from eval_pipeline.studies.extraction.assembly import assembled
 from eval_pipeline.studies.extraction.bands import band_ledger
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
 from eval_pipeline.studies.extraction.frame import frame_of
-from eval_pipeline.studies.extraction.guard import guard_findings
-from eval_pipeline.studies.extraction.judge_findings import judge_findings
 from eval_pipeline.studies.extraction.losses import losses_by_entry
-from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
-from eval_pipeline.studies.extraction.quartiles import entry_quartiles, proposition_fates
-from eval_pipeline.studies.extraction.recall import recall_findings
 from eval_pipeline.studies.extraction.sitting import judge_in_journal
-from eval_pipeline.studies.extraction.uniformity import uniformity_findings
 from eval_pipeline.studies.extraction.verdict import verdicts
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> | `a` \\| **b** [c](http://d.example) \"'& "
@@ -54,18 +49,8 @@ def report_on(folder: Path, journals: Path) -> ReportInput:
         resume=False,
         progress=lambda done, total: None,
     )
-    fates = proposition_fates(frame.to_table(), judged.to_table(), plan)
-    quartiles = entry_quartiles(fates)
-    evidence = Evidence(
-        snapshot,
-        fixture,
-        frame,
-        judged,
-        recall_findings(frame, quartiles, judged.to_table(), plan),
-        uniformity_findings(quartiles, plan),
-        guard_findings(snapshot, frame, judged.to_table(), plan, code_writes_spans=False),
-        judge_findings(snapshot, frame, judged.to_table(), plan),
-    )
+    found = assembled(snapshot, fixture, frame, judged, plan, code_writes_spans=False)
+    fates, evidence = found.fates, found.evidence
     document = verdict_document(
         verdicts(evidence, plan),
         evidence,

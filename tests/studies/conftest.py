@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from eval_pipeline import cli
+from eval_pipeline.cli import main as cli
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import PROBE, Judge
@@ -25,7 +25,7 @@ from eval_pipeline.judge.spending import Caps
 from eval_pipeline.records import Question
 
 PROJECT = Path(__file__).resolve().parents[2]
-MAIN = "from eval_pipeline.cli import main; main()"
+MAIN = "from eval_pipeline.cli.main import main; main()"
 NO_CAPS = Caps()
 NO_ENTRY = ""  # no request says which entry it is about
 _IN_MEMORY = "event_log_storage: {module: dagster._core.storage.event_log, class: InMemoryEventLogStorage}\n"

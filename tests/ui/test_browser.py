@@ -144,7 +144,7 @@ _PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-from eval_pipeline.cli import main
+from eval_pipeline.cli.main import main
 main()
 """
 

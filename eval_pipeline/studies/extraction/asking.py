@@ -9,6 +9,7 @@ from eval_pipeline.judge.lexical import similarity
 from eval_pipeline.records import Judgment, Kind, Label, Question, Signal
 from eval_pipeline.studies.extraction.canaries import Canary
 from eval_pipeline.studies.extraction.frame import GuardUnit, Unit
+from eval_pipeline.studies.extraction.gold_claims import GoldClaim
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 
 
@@ -65,6 +66,12 @@ async def judge_canary(canary: Canary, desk: Desk) -> Row:
     """Whether the judge obeys the instruction."""
     judgment = await desk.ask(Question(canary.entry_id, canary.premise, canary.hypothesis))
     return Row(None, Kind.CANARY, canary.entry_id, None, canary.id, canary.hypothesis, judgment)
+
+
+async def judge_gold(claim: GoldClaim, desk: Desk) -> Row:
+    """What the judge says of a claim whose right label is known."""
+    judgment = await desk.ask(Question(claim.entry_id, claim.premise, claim.hypothesis))
+    return Row(None, Kind.GOLD, claim.entry_id, None, None, claim.hypothesis, judgment)
 
 
 async def judge_again(row: Row, desk: Desk) -> Row:

@@ -7,6 +7,7 @@ from typing import Any
 from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_refusal
 from eval_pipeline.records import Verdict
 from eval_pipeline.studies.extraction.bands import BandLedger
+from eval_pipeline.studies.extraction.correction_document import correction_document, estimator_of
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
 from eval_pipeline.studies.extraction.judge_findings import JudgeFindings, ScreenAudit
@@ -31,7 +32,12 @@ def verdict_document(
     return {
         "study": "extraction",
         "claims": [
-            plain_claim(verdict, level=verdict.interval.level if verdict.interval else None) for verdict in claims
+            plain_claim(
+                verdict,
+                level=verdict.interval.level if verdict.interval else None,
+                estimator=estimator_of(verdict.claim, evidence.correction) if verdict.estimate is not None else None,
+            )
+            for verdict in claims
         ],
         "quartiles": [
             {
@@ -48,6 +54,7 @@ def verdict_document(
             "uniformity": _uniformity(evidence.uniformity, stated=uniformity),
             "guard": _guard(evidence.guard, stated=guard),
             "judge": _judge(evidence.judge),
+            "correction": correction_document(evidence.correction, recall=recall, uniformity=uniformity, guard=guard),
             "signals_per_entry": [
                 {
                     "band": band.band,
@@ -72,7 +79,12 @@ def verdict_document(
             "fingerprint": evidence.judged.fingerprint,
             "identity": dict(evidence.judged.judge),
         },
-        "hashes": {"corpus": evidence.snapshot.hash, "fixture": evidence.fixture.hash, "plan": seal},
+        "hashes": {
+            "corpus": evidence.snapshot.hash,
+            "fixture": evidence.fixture.hash,
+            "plan": seal,
+            "human_check": evidence.correction.check.hash if evidence.correction.check else None,
+        },
         "plan": plan_name,
         "versions": dict(versions),
     }

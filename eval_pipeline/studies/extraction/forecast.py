@@ -1,7 +1,7 @@
 """The forecast: what judging may cost at the most, and what it will cost if the judge is like words in common."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -15,6 +15,7 @@ from eval_pipeline.judge.spending import Spending, Tokens, estimated
 from eval_pipeline.records import Answer, Question
 from eval_pipeline.studies.extraction.asking import in_order, together
 from eval_pipeline.studies.extraction.frame import Frame, calls_of
+from eval_pipeline.studies.extraction.gold_claims import GoldClaim
 from eval_pipeline.studies.extraction.judging import judge_frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
@@ -52,31 +53,44 @@ class _Listening(LexicalJudge):
 
 
 def forecast(
-    frame: Frame, snapshot: Snapshot, judge: ChatJudge, plan: ExtractionPlan, known: Mapping[str, Answer]
+    frame: Frame,
+    snapshot: Snapshot,
+    judge: ChatJudge,
+    plan: ExtractionPlan,
+    known: Mapping[str, Answer],
+    gold: Sequence[GoldClaim] = (),
 ) -> Forecast:
     """What this judge may cost, and will cost as far as words in common can tell.
 
     Args:
         known: the answers that need not be asked for, by their keys.
+        gold: the claims of a gold set that it is asked about.
 
     """
     prompt = prompt_named(plan.judging.prompt)
     listening = _Listening()
     desk = Desk(listening, prompt, {}, journal=None)
-    asyncio.run(judge_frame(frame, snapshot, listening, desk, plan, _in_silence))
+    asyncio.run(judge_frame(frame, snapshot, listening, desk, plan, _in_silence, gold))
     new = [question for question in listening.asked if key(judge, question) not in known]
     expected = Spending(judge.spending.prices)
     for question in new:
         _add(expected, _tokens(question, prompt.system, judge))
     return Forecast(
-        worst_questions=frame.calls_at_most + 1,  # the probe
-        worst=_worst(frame, snapshot, judge, plan, prompt),
+        worst_questions=frame.calls_at_most + len(gold) + 1,  # the probe
+        worst=_worst(frame, snapshot, judge, plan, prompt, gold),
         expected=expected,
         known=len(listening.asked) - len(new),
     )
 
 
-def _worst(frame: Frame, snapshot: Snapshot, judge: ChatJudge, plan: ExtractionPlan, prompt: Prompt) -> Spending:
+def _worst(
+    frame: Frame,
+    snapshot: Snapshot,
+    judge: ChatJudge,
+    plan: ExtractionPlan,
+    prompt: Prompt,
+    gold: Sequence[GoldClaim],
+) -> Spending:
     """As if no answer could be read: each is put again with the reminder, and the longest questions are the repeats."""
     system = f"{prompt.system} {prompt.reminder}" if prompt.reminder else prompt.system
     deciding = sorted(
@@ -85,7 +99,8 @@ def _worst(frame: Frame, snapshot: Snapshot, judge: ChatJudge, plan: ExtractionP
     )
     again = deciding[len(deciding) - ceil(plan.judging.repeats * len(deciding)) :]
     canaries = [Question(canary.entry_id, canary.premise, canary.hypothesis) for canary in frame.canaries]
-    beside = [_tokens(question, system, judge) for question in (PROBE, *canaries)]
+    known = [Question(claim.entry_id, claim.premise, claim.hypothesis) for claim in gold]
+    beside = [_tokens(question, system, judge) for question in (PROBE, *canaries, *known)]
     worst = Spending(judge.spending.prices)
     for tokens in (*deciding, *again, *beside):
         for _ in range(plan.judging.attempts):

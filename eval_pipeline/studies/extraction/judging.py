@@ -17,8 +17,16 @@ from eval_pipeline.judge.desk import Desk, refusal_of, work_through
 from eval_pipeline.judge.protocol import Judge, Standing, fingerprint, standing_of
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Judgment, Kind, Label, Reason, Refusal
-from eval_pipeline.studies.extraction.asking import Row, judge_again, judge_canary, judge_proposition, judge_span
+from eval_pipeline.studies.extraction.asking import (
+    Row,
+    judge_again,
+    judge_canary,
+    judge_gold,
+    judge_proposition,
+    judge_span,
+)
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
+from eval_pipeline.studies.extraction.gold_claims import GoldClaim
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.repeats import drawn_again
 
@@ -100,20 +108,33 @@ def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
 
 
 async def judge_frame(
-    frame: Frame, snapshot: Snapshot, judge: Judge, desk: Desk, plan: ExtractionPlan, progress: Progress
+    frame: Frame,
+    snapshot: Snapshot,
+    judge: Judge,
+    desk: Desk,
+    plan: ExtractionPlan,
+    progress: Progress,
+    gold: Sequence[GoldClaim] = (),
 ) -> Judged:
     """Every judgment that the frame asks for, in its order; first the probe and the canaries, at the end the repeats.
 
     What ends the judging, a judge that is down, a cap that is reached or a canary that was obeyed, stands in the
-    refusal; what was judged until then is kept. People's labels are not asked for their repeatability, nor led astray.
+    refusal; what was judged until then is kept. People's labels are not asked for their repeatability, nor led astray,
+    nor about claims of a gold set. Those come last of all; what ends the judging there takes nothing from the study.
 
     Args:
+        gold: claims whose right label is known.
         progress: is called with the number of propositions and spans that are done, and of all.
 
     """
     rows: list[Row] = []
     try:
         refusal = await _judge_all(frame, snapshot, judge, desk, plan, progress, rows)
+        if not refusal and standing_of(judge.identity) is not Standing.ORACLE:
+            worked = await work_through(gold, lambda claim: judge_gold(claim, desk), workers=judge.in_flight)
+            rows += worked.done
+            if not isinstance(worked.ended_by, (JudgeDown, CapReached)):
+                worked.require_end()
     except (JudgeDown, CapReached) as error:
         refusal = refusal_of(error)
     finally:

@@ -7,6 +7,7 @@ from math import floor
 
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.records import Interval, Kind, NoLabel, Outcome, Reason, Refusal
+from eval_pipeline.studies.extraction.correction import Correction
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, State
 from eval_pipeline.studies.extraction.guard import GuardFindings
@@ -29,6 +30,7 @@ class Evidence:
     uniformity: UniformityFindings
     guard: GuardFindings
     judge: JudgeFindings
+    correction: Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,17 @@ def recall_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None
         return Obstacle(Outcome.FAIL, Refusal(Reason.FIXTURE_DRIFT, _drift(frame, plan)), advisory=False)
     if frame.is_cut and not frame.judged_units:
         return _skip(Reason.UNDERPOWERED, _cut(frame))
-    return _untrustworthy(evidence, plan) or _underpowered(evidence, plan)
+    return _untrustworthy(evidence, plan) or _underpowered(evidence, plan) or _uncorrected(evidence)
+
+
+def _uncorrected(evidence: Evidence) -> Obstacle | None:
+    """The obstacle, if a check was given that nothing may rest on, or a judge that errs too often to be corrected."""
+    if refusal := evidence.correction.refusal:
+        return Obstacle(Outcome.SKIP, refusal, advisory=True)
+    corrected = evidence.correction.corrected
+    if corrected is not None and corrected.pooled.withheld:
+        return Obstacle(Outcome.SKIP, Refusal(Reason.JUDGE_ERRORS, corrected.pooled.withheld), advisory=True)
+    return None
 
 
 def _skip(reason: Reason, detail: str) -> Obstacle:
@@ -138,8 +150,14 @@ def uniformity_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | 
                 f"{group.undecided} of {all_of_them} propositions of quartile {place} gave no label, and the plan"
                 f" allows {rule.at_most} of them; mend the judge and run again, what was judged is kept",
             )
-    refusal = evidence.uniformity.refusal
-    return Obstacle(Outcome.SKIP, refusal, advisory=False) if refusal else None
+    if refusal := evidence.uniformity.refusal:
+        return Obstacle(Outcome.SKIP, refusal, advisory=False)
+    corrected = evidence.correction.corrected
+    if corrected is not None and corrected.bound.withheld:
+        reason = Reason.JUDGE_ERRORS if corrected.bound.too_poor else Reason.UNDERPOWERED
+        detail = f"quartiles 1 and 4 cannot be corrected for the judge's errors: {corrected.bound.withheld}"
+        return Obstacle(Outcome.SKIP, Refusal(reason, detail), advisory=True)
+    return None
 
 
 def worst_case(evidence: Evidence) -> str:
@@ -230,4 +248,6 @@ def guard_obstacle(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
             " the numbers stand and do not decide"
         )
         return Obstacle(Outcome.SKIP, Refusal(Reason.UNDERPOWERED, detail), advisory=True)
+    if refusal := evidence.correction.refusal:
+        return Obstacle(Outcome.SKIP, refusal, advisory=True)
     return None

@@ -1,11 +1,13 @@
 """The plan of the extraction study: every number and every rule that its verdict rests on."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from fractions import Fraction
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
 
 from eval_pipeline.gates import Comparison
+from eval_pipeline.human_check.sheet import Draw
 from eval_pipeline.judge.prompt import PROMPTS
 from eval_pipeline.plan import Count, CountFromZero, Exact, Level, Plan, Section, Share
 from eval_pipeline.stats.bootstrap import Ranks
@@ -15,6 +17,12 @@ def _cap(value: object) -> object:
     if value == "all" or (type(value) is int and value >= 1):
         return value
     raise ValueError('"all", or a whole number of 1 or more')
+
+
+def _trust(value: object) -> object:
+    if value == "tuned":
+        return value
+    return TypeAdapter(Share).validate_python(value)
 
 
 def _known_prompt(prompt_id: str) -> str:
@@ -151,10 +159,37 @@ class Guard(Section):
     malformed_spans: Literal["fail", "left_out"]
 
 
-class Calibration(Section):
-    """What the pass of a judge is worth whose error rates were never measured."""
+class HumanCheck(Section):
+    """How judgments are drawn for people to label, and what their labels must be worth.
 
+    "entries" draws whole entries with all that was judged of them; "judgments" draws by verdict, quartile and kind.
+    """
+
+    draw: Draw
+    share: Annotated[Exact, Field(gt=0, le=1)]
+    raters: Annotated[int, Field(ge=1, le=2)]
+    kappa_at_least: Annotated[Exact, Field(ge=-1, le=1)]
+    unsure_at_most: Share
+
+
+class Calibration(Section):
+    """Which estimate decides, and what the pass of a judge is worth whose errors were never measured.
+
+    "human_check" and "gold" decide by the estimate that is corrected for the errors which people, or the gold set,
+    found in the judge; without them the raw estimate decides, of a judge that is uncalibrated. `trust` is the weight of
+    the judge in the difference estimator. The judge is asked about the gold set only if `gold` says so.
+    """
+
+    decides: Literal["raw", "human_check", "gold"]
     uncalibrated_pass: Literal["warn", "pass"]
+    trust: Annotated[Literal["tuned"] | Fraction, BeforeValidator(_trust), PlainSerializer(str, return_type=str)]
+    gold: Literal["asked", "not_asked"]
+
+    @model_validator(mode="after")
+    def _gold_is_asked_where_it_decides(self) -> Self:
+        if self.decides == "gold" and self.gold != "asked":
+            raise ValueError('gold = "asked", since it decides')
+        return self
 
 
 class ExtractionPlan(Plan):
@@ -169,4 +204,5 @@ class ExtractionPlan(Plan):
     errors: Errors
     scoring: Scoring
     guard: Guard
+    human_check: HumanCheck
     calibration: Calibration

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 from eval_pipeline.corpus.snapshot import Snapshot
@@ -11,6 +12,7 @@ from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.studies.extraction.forecast import forecast
 from eval_pipeline.studies.extraction.frame import Frame
+from eval_pipeline.studies.extraction.gold_claims import GoldClaim
 from eval_pipeline.studies.extraction.judging import Judged, Progress, judge_frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
@@ -27,6 +29,7 @@ def judge_in_journal(
     run: str,
     resume: bool,
     progress: Progress,
+    gold: Sequence[GoldClaim] = (),
 ) -> Judged:
     """As `judge_frame`, at a desk with a journal; says what it may cost before the first call, and what it did cost.
 
@@ -35,8 +38,8 @@ def judge_in_journal(
     prompt, values = prompt_named(plan.judging.prompt), plan.model_dump(mode="json")
     with desk_in_journal(judge, prompt, values, journals=journals, run=run, purpose="run", resume=resume) as desk:
         if isinstance(judge, ChatJudge) and frame.calls_at_most:
-            logger.info("%s", forecast(frame, snapshot, judge, plan, desk.known))
-        judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress))
+            logger.info("%s", forecast(frame, snapshot, judge, plan, desk.known, gold))
+        judged = asyncio.run(judge_frame(frame, snapshot, judge, desk, plan, progress, gold))
     if desk.calls or desk.remembered:
         logger.info("asked %d questions; %d answers were known", desk.calls, desk.remembered)
     if isinstance(judge, ChatJudge) and judge.spending.requests:

@@ -1,5 +1,6 @@
 """The verdict: three claims, each past the obstacles or withheld, and then held against its threshold."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -7,6 +8,9 @@ from eval_pipeline.errors import SealBroken
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Interval, Number, Outcome, Reason, Verdict
+from eval_pipeline.studies.extraction.corrected import Estimates
+from eval_pipeline.studies.extraction.corrected_verdict import corrected_guard, corrected_recall, corrected_uniformity
+from eval_pipeline.studies.extraction.correction import BY_PEOPLE
 from eval_pipeline.studies.extraction.obstacles import (
     Evidence,
     Obstacle,
@@ -16,6 +20,7 @@ from eval_pipeline.studies.extraction.obstacles import (
     worst_case,
 )
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.wording import change, place
 
 RECALL, UNIFORMITY, GUARD = "pooled_recall", "positional_uniformity", "precision_guard"
 
@@ -42,10 +47,12 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     if obstacle := recall_obstacle(evidence, plan):
         return _withheld(verdict, obstacle, obstacle.outcome)
     assert pooled.estimate is not None  # an empty denominator is untrustworthy
+    if corrected := evidence.correction.corrected:
+        return corrected_recall(verdict, corrected, evidence, plan)
     outcome = at_least(pooled.estimate, threshold, plan.scoring.comparison)
     said = (
         f"{pooled.hits} of {pooled.judged} propositions recovered; the bar is {float(threshold):.2f}, and"
-        f" {_place(pooled.interval, threshold)}"
+        f" {place(pooled.interval, threshold)}"
     )
     if pooled.degenerate:
         said += ", which has no width, since all resamples agree, and says less than it seems"
@@ -61,7 +68,13 @@ def _recall(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
             f"; of {audit.audited} audited propositions that the screen turned away, {audit.missed} follow from a"
             " single signal all the same"
         )
-    doubt = _Doubt(firm, _within_reach(pooled.estimate, threshold, pooled.estimate * evidence.judge.lost_signals.reach))
+    doubt = _Doubt(
+        firm,
+        _within_reach(pooled.estimate, threshold, pooled.estimate * evidence.judge.lost_signals.reach),
+        _corrected_otherwise(
+            evidence, lambda one: one.pooled.estimate, lambda value: at_least(value, threshold, plan.scoring.comparison)
+        ),
+    )
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
@@ -76,11 +89,12 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         return _withheld(verdict, obstacle, obstacle.outcome)
     assert bounded is not None
     assert bounded.interval.high is not None
+    if corrected := evidence.correction.corrected:
+        return corrected_uniformity(verdict, corrected, bounded.interval.high, evidence, plan)
     bound: Number = bounded.interval.high
-    change = f"falls by at most {float(bound):.4f}" if bound >= 0 else f"rises by at least {-float(bound):.4f}"
     said = (
-        f"recall {change} from quartile 1 to quartile 4, at {float(bounded.interval.level):.0%} confidence; the bar is"
-        f" {float(threshold):.2f}"
+        f"recall {change(bound)} from quartile 1 to quartile 4, at {float(bounded.interval.level):.0%} confidence; the"
+        f" bar is {float(threshold):.2f}"
     )
     if found.degenerate:
         said += "; all resamples agree, so the bound has no width and says less than it seems"
@@ -93,7 +107,13 @@ def _uniformity(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
         if found.worst_bound > bound:
             said += f"; what stayed undecided could raise the bound to {float(found.worst_bound):.4f}"
     # Of the two recalls of the difference, each may fall by as much as supported judgments turn.
-    doubt = _Doubt(firm, _within_reach(bound, threshold, evidence.judge.lost_signals.reach))
+    doubt = _Doubt(
+        firm,
+        _within_reach(bound, threshold, evidence.judge.lost_signals.reach),
+        _corrected_otherwise(
+            evidence, lambda one: one.bound.high, lambda value: at_most(value, threshold, plan.scoring.comparison)
+        ),
+    )
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
@@ -107,6 +127,8 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     assert estimate is not None
     assert found.reading is not None
     assert found.p_value is not None
+    if plan.calibration.decides == "human_check" and (cell := evidence.correction.precision):
+        return corrected_guard(verdict, cell, estimate, evidence, plan)
     outcome = at_least(estimate, threshold, plan.scoring.comparison)
     where = "below" if outcome is Outcome.FAIL else "at or above"
     said = (
@@ -125,17 +147,22 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
             f" {found.facts.cut_words_one_lower} would one character earlier"
         )
     firm = at_least(found.worst_case.low, threshold, plan.scoring.comparison)
-    doubt = _Doubt(firm, _within_reach(estimate, threshold, estimate * evidence.judge.lost_spans.reach))
+    checked = evidence.correction.precision
+    otherwise = (
+        checked is not None
+        and checked.estimate is not None
+        and at_least(checked.estimate, threshold, plan.scoring.comparison) is Outcome.FAIL
+    )
+    doubt = _Doubt(firm, _within_reach(estimate, threshold, estimate * evidence.judge.lost_spans.reach), otherwise)
     return _decided(verdict, outcome, doubt, said, evidence, plan)
 
 
-def _place(interval: Interval | None, threshold: Fraction) -> str:
-    """Where the interval lies, in words."""
-    if interval is None or interval.low is None or interval.high is None:
-        return "too little was judged for an interval"
-    if interval.low >= threshold:
-        return "the interval lies above it"
-    return "the interval lies below it" if interval.high < threshold else "the interval holds it"
+def _corrected_otherwise(
+    evidence: Evidence, estimate: Callable[[Estimates], float | None], outcome: Callable[[float], Outcome]
+) -> bool:
+    """Whether a corrected estimate that the plan does not let decide falls on the wrong side of the bar."""
+    found = [estimate(one) for one in evidence.correction.estimates if one.estimator in BY_PEOPLE]
+    return any(value is not None and outcome(value) is Outcome.FAIL for value in found)
 
 
 def _measured(claim: str, estimate: Number | None, interval: Interval | None, threshold: Fraction) -> Verdict:
@@ -163,10 +190,11 @@ def _withheld(verdict: Verdict, obstacle: Obstacle, outcome: Outcome) -> Verdict
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """What could turn a pass: what stayed undecided, at the worst, and a judge that turns its answers."""
+    """What could turn a pass: what stayed undecided, at the worst, a judge that turns its answers, or its errors."""
 
     in_the_worst_case: Outcome
     turning: bool
+    corrected_otherwise: bool
 
 
 def _within_reach(number: Number, threshold: Fraction, reach: Fraction) -> bool:
@@ -189,9 +217,21 @@ def _decided(
         outcome, reason = Outcome.WARN, Reason.UNREPEATABLE
     if plan.errors.counted_in == "propositions" and (outcome, doubt.in_the_worst_case) == (Outcome.PASS, Outcome.FAIL):
         outcome, reason = Outcome.WARN, Reason.UNDECIDED
-    if evidence.judged.standing is Standing.ORACLE or plan.calibration.uncalibrated_pass == "pass":
+    if doubt.corrected_otherwise:
+        said += "; corrected for the judge's errors the bar is missed"
+        if outcome is Outcome.PASS:
+            outcome, reason = Outcome.WARN, Reason.JUDGE_ERRORS
+    if _is_calibrated(verdict.claim, evidence) or plan.calibration.uncalibrated_pass == "pass":
         return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=False)
     if outcome is Outcome.PASS:
         outcome, reason = Outcome.WARN, Reason.UNCALIBRATED
-    said += "; the judge's own error rates were never measured"
+    known = "were measured on the gold set alone" if evidence.correction.gold else "were never measured"
+    said += f"; the judge's own error rates {known}"
     return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=True)
+
+
+def _is_calibrated(claim: str, evidence: Evidence) -> bool:
+    """Whether people's labels are what is measured by, or say how the judge errs in what this claim is about."""
+    correction = evidence.correction
+    checked = correction.precision is not None if claim == GUARD else correction.check is not None
+    return evidence.judged.standing is Standing.ORACLE or checked

@@ -19,18 +19,14 @@ from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.protocol import Judge, Standing
 from eval_pipeline.plan import read_plan
 from eval_pipeline.records import Answer, Entry, NoLabel, Proposition, Question, Signal, Verdict
+from eval_pipeline.studies.extraction.assembly import assembled
 from eval_pipeline.studies.extraction.bands import band_ledger
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, frame_of
-from eval_pipeline.studies.extraction.guard import guard_findings
-from eval_pipeline.studies.extraction.judge_findings import judge_findings
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
-from eval_pipeline.studies.extraction.quartiles import entry_quartiles, proposition_fates
-from eval_pipeline.studies.extraction.recall import recall_findings
 from eval_pipeline.studies.extraction.sitting import judge_in_journal
-from eval_pipeline.studies.extraction.uniformity import uniformity_findings
 from eval_pipeline.studies.extraction.verdict import Evidence, verdicts
 
 Truth = frozenset[tuple[str, str, str]]
@@ -251,23 +247,8 @@ def _quartile_table(rows: Sequence[tuple[Sequence[int], Sequence[int]]], **about
 def _evidence_and_claims(
     world: World, frame: Frame, judged: Judged, plan: ExtractionPlan, *, code_writes_spans: bool
 ) -> tuple[pa.Table, pa.Table, Evidence]:
-    judgments = judged.to_table()
-    fates = proposition_fates(frame.to_table(), judgments, plan)
-    quartiles = entry_quartiles(fates)
-    return (
-        fates,
-        quartiles,
-        Evidence(
-            snapshot=world.snapshot,
-            fixture=world.fixture,
-            frame=frame,
-            judged=judged,
-            recall=recall_findings(frame, quartiles, judgments, plan),
-            uniformity=uniformity_findings(quartiles, plan),
-            guard=guard_findings(world.snapshot, frame, judgments, plan, code_writes_spans=code_writes_spans),
-            judge=judge_findings(world.snapshot, frame, judgments, plan),
-        ),
-    )
+    found = assembled(world.snapshot, world.fixture, frame, judged, plan, code_writes_spans=code_writes_spans)
+    return found.fates, found.quartiles, found.evidence
 
 
 @pytest.fixture(scope="session")

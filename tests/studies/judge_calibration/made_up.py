@@ -1,6 +1,7 @@
 """Gold sets of a few tuples, and judges who say what they are told to."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ def constraint_row(claim: str, label: str, **changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def composed(alignment: dict[str, int], constraint: dict[str, int], partial: int = 0) -> GoldSet:
-    """So many tuples of each label; the last `partial` of UNSUPPORTED are supported in part."""
+def composed_rows(alignment: dict[str, int], constraint: dict[str, int], partial: int = 0) -> list[dict[str, Any]]:
+    """So many rows of each label; the last `partial` of UNSUPPORTED are supported in part."""
     rows = []
     for label, count in alignment.items():
         for number in range(count):
@@ -50,8 +51,18 @@ def composed(alignment: dict[str, int], constraint: dict[str, int], partial: int
                 rows.append(alignment_row(claim, label, expected_prompt_verdict="PARTIAL", expected_sub_claims=PARTS))
             else:
                 rows.append(alignment_row(f"{label} {number}", label))
-    rows += [constraint_row(f"{label} {n}", label) for label, count in constraint.items() for n in range(count)]
-    return gold_of(rows, folder=ROOT)
+    return rows + [constraint_row(f"{label} {n}", label) for label, count in constraint.items() for n in range(count)]
+
+
+def composed(alignment: dict[str, int], constraint: dict[str, int], partial: int = 0) -> GoldSet:
+    """The gold set of so many tuples of each label."""
+    return gold_of(composed_rows(alignment, constraint, partial), folder=ROOT)
+
+
+def gold_file(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    """A file of these rows."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 def right_breakdown() -> tuple[SubClaim, ...]:
@@ -75,3 +86,19 @@ def predicted(
         )
         for item in gold.tuples
     ]
+
+
+def right_answer(gold: GoldSet, turn: dict[str, Any]) -> str:
+    """What a careful model says of a turn, of the probe too; in a code fence, as many write it."""
+    item = next((item for item in gold.tuples if item.claim == turn["claim"]), None)
+    if "constraints" in turn:
+        label = item.expected if item else "NOT_VIOLATED"
+        (rule,) = turn["constraints"]
+        named = rule["constraint_id"] if label == "VIOLATED" else None
+        return json.dumps({"judgment": label, "violated_constraint_id": named, "rationale": "So it is."})
+    parts = None
+    if item and item.partial:
+        halves = zip(turn["claim"].split(" and "), ("SUPPORTED", "UNSUPPORTED"), strict=True)
+        parts = [{"sub_claim_text": half, "sub_verdict": verdict} for half, verdict in halves]
+    answer = {"judgment": item.expected if item else "SUPPORTED", "sub_claim_breakdown": parts}
+    return f"```json\n{json.dumps(answer, indent=1)}\n```"

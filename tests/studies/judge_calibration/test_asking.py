@@ -1,13 +1,9 @@
 """A judge whose confusion is known is measured to have it; it is asked once, and what it says is kept."""
 
 import json
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
@@ -19,9 +15,8 @@ from eval_pipeline.judge.spending import CapReached, Caps, Spending
 from eval_pipeline.records import Alignment, Answer, NoLabel, Reason
 from eval_pipeline.studies.judge_calibration.asking import predict_in_journal, question_of
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
-from eval_pipeline.studies.judge_calibration.gold import GoldSet
 from eval_pipeline.studies.judge_calibration.repeats import flips
-from tests.studies.judge_calibration.made_up import LEVEL, composed
+from tests.studies.judge_calibration.made_up import LEVEL, composed, right_answer
 
 GOLD = composed({"SUPPORTED": 20, "UNSUPPORTED": 20}, {"VIOLATED": 10, "NOT_VIOLATED": 10})
 
@@ -178,73 +173,7 @@ def test_progress_is_told_for_each_prompt_question_by_question(shipped, tmp_path
     assert told == [(n, 40) for n in range(1, 41)] + [(n, 20) for n in range(1, 21)]
 
 
-@dataclass
-class ClaimsEndpoint:
-    """A chat endpoint on the loopback: `says` gives the content of an answer to a turn, by the system text and it."""
-
-    says: Callable[[str, dict[str, Any]], str]
-    url: str = ""
-    turns: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-
-
-@pytest.fixture
-def endpoint_of(monkeypatch) -> Iterator[Callable[..., ClaimsEndpoint]]:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    servers = []
-
-    def started(says) -> ClaimsEndpoint:
-        endpoint = ClaimsEndpoint(says)
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                system, user = (message["content"] for message in body["messages"])
-                endpoint.turns.append((system, json.loads(user)))
-                message = {"role": "assistant", "content": endpoint.says(*endpoint.turns[-1])}
-                choice = {"index": 0, "message": message, "finish_reason": "stop"}
-                data = json.dumps({"choices": [choice], "usage": {"total_tokens": 40}}).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_):
-                """Nothing: the tests read `turns`."""
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        servers.append(server)
-        endpoint.url = f"http://127.0.0.1:{server.server_port}/v1"
-        return endpoint
-
-    yield started
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
 SMALL = composed({"SUPPORTED": 3, "UNSUPPORTED": 3}, {"VIOLATED": 2, "NOT_VIOLATED": 3}, partial=1)
-
-
-def right_answer(gold: GoldSet, turn: dict[str, Any]) -> str:
-    """What a careful model says of a turn, of the probe too; in a code fence, as many write it."""
-    item = next((item for item in gold.tuples if item.claim == turn["claim"]), None)
-    if "constraints" in turn:
-        label = item.expected if item else "NOT_VIOLATED"
-        (rule,) = turn["constraints"]
-        named = rule["constraint_id"] if label == "VIOLATED" else None
-        return json.dumps({"judgment": label, "violated_constraint_id": named, "rationale": "So it is."})
-    parts = None
-    if item and item.partial:
-        halves = zip(turn["claim"].split(" and "), ("SUPPORTED", "UNSUPPORTED"), strict=True)
-        parts = [{"sub_claim_text": half, "sub_verdict": verdict} for half, verdict in halves]
-    answer = {"judgment": item.expected if item else "SUPPORTED", "sub_claim_breakdown": parts}
-    return f"```json\n{json.dumps(answer, indent=1)}\n```"
 
 
 def over_http(url, plan, folder, run, *, attempts=6, caps=None):

@@ -1,12 +1,10 @@
-"""Whether a judge repeats itself, and whether two runs err alike."""
+"""Whether a judge repeats itself within a run."""
 
 import pytest
-from statsmodels.stats.contingency_tables import mcnemar
 
-from eval_pipeline.errors import InputRefused
 from eval_pipeline.records import Alignment
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
-from eval_pipeline.studies.judge_calibration.repeats import compared, flips
+from eval_pipeline.studies.judge_calibration.repeats import flips
 from tests.studies.judge_calibration.made_up import LEVEL, composed, predicted
 
 
@@ -34,33 +32,6 @@ def test_without_a_majority_there_is_no_answer(gold):
 
 def test_one_run_says_nothing_of_how_steady_the_judge_is(gold):
     assert flips([run_of(gold, {0})], level=LEVEL) is None
-
-
-@pytest.mark.parametrize(("first", "second"), [({0, 1, 2, 3, 4, 9}, {9, 10}), ({0}, {1}), (set(range(12)), set())])
-def test_two_runs_are_compared_as_statsmodels_compares_them(gold, first, second):
-    """mcnemar(table, exact=True), statsmodels."""
-    found = compared(run_of(gold, first), run_of(gold, second))
-    table = [[found.both_right, found.only_first], [found.only_second, found.both_wrong]]
-    assert sum(map(sum, table)) == 33
-    assert (found.only_first, found.only_second) == (len(second - first), len(first - second))
-    assert found.p_value == pytest.approx(mcnemar(table, exact=True).pvalue, abs=1e-12)
-
-
-def test_runs_that_err_on_the_same_tuples_are_told_apart_by_nothing(gold):
-    assert compared(run_of(gold, {3}), run_of(gold, {3})).p_value is None
-
-
-def test_runs_over_other_tuples_are_refused(gold):
-    other = composed({"UNSUPPORTED": 30}, {"NOT_VIOLATED": 3})
-    with pytest.raises(InputRefused, match="found predictions of other tuples"):
-        compared(run_of(gold, set()), run_of(other, set()))
-
-
-def test_runs_of_unlike_order_are_refused(gold):
-    with pytest.raises(InputRefused):
-        compared(run_of(gold, set()), run_of(gold, set())[::-1])
-    with pytest.raises(InputRefused):
-        compared(run_of(gold, set()), run_of(gold, set())[:-1])
 
 
 def test_the_majority_brings_the_breakdown_of_a_run_that_gave_it():

@@ -27,15 +27,6 @@ def test_the_bundled_set_measures_the_offline_judge_without_a_key(command, tmp_p
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_a_recorded_judge_is_measured_again_without_being_there(command, tmp_path):
-    command("run", "judge-calibration", "--out", tmp_path / "one")
-    home = tmp_path / "home" / "journals"
-    (journal,) = [path for path in home.glob("*/*.jsonl") if '"alignment"' in path.read_text()]
-    again = command("run", "judge-calibration", "--judge", f"replay:{journal}", "--out", tmp_path / "two")
-    assert again.status == 3  # it knows the passages and not the rules, so that too many answers have no label
-    assert "untrustworthy" in again.out
-
-
 def test_a_gold_set_that_breaks_a_rule_is_one_sentence_and_leaves_no_report(command, tmp_path):
     gold = rows(tmp_path / "mine.jsonl", alignment_row("A.", "VIOLATED"))
     said = command("run", "judge-calibration", "--gold", gold, "--out", tmp_path / "out")

@@ -1,0 +1,86 @@
+"""What a run came to, on the terminal and as an exit status; and what long steps say while they go on."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eval_pipeline.cli.options import previous
+from eval_pipeline.records import Outcome
+
+TABLE_WIDTH = 110  # of a table that goes to a file or a pipe
+BROKEN, FAILED, SKIPPED = 1, 2, 3
+_STATUS_WORDS = {
+    0: "every claim passes or warns",
+    FAILED: "a claim fails",
+    SKIPPED: "no claim fails and one is skipped",
+}
+_COLOURS = {Outcome.PASS: "green", Outcome.WARN: "yellow", Outcome.FAIL: "red", Outcome.SKIP: "bright_black"}
+
+
+def conclude(document: dict[str, Any], out: Path, verdict: str) -> None:
+    """Prints the verdict and exits with what it says; that of the run before is no longer needed."""
+    previous(out / verdict).unlink(missing_ok=True)
+    _print_verdict(document, out)
+    status = _exit_status(document)
+    typer.echo(f"exit status {status}: {_STATUS_WORDS[status]}")
+    sys.exit(status)
+
+
+@contextlib.contextmanager
+def progress_shown() -> Iterator[None]:
+    """What long steps say of their progress, on stderr."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger = logging.getLogger("eval_pipeline")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+def _print_verdict(document: dict[str, Any], out: Path) -> None:
+    table = Table(
+        "claim",
+        "outcome",
+        "estimate",
+        "interval",
+        "bar",
+        "reason",
+        title=Text(f"{document['study']}, plan {document['plan']} under seal {document['hashes']['plan'][:12]}"),
+    )
+    for claim in document["claims"]:
+        outcome = Outcome(claim["outcome"])
+        table.add_row(
+            claim["claim"],
+            f"[{_COLOURS[outcome]}]{outcome}[/]",
+            _shown(claim["estimate"]),
+            " to ".join(_shown(end) for end in claim["interval"]) if claim["interval"] else "withheld",
+            _shown(claim["threshold"]),
+            (claim["reason"] or "") + (" (advisory)" if claim["advisory"] else ""),
+        )
+    console = Console() if sys.stdout.isatty() else Console(width=TABLE_WIDTH)
+    console.print(table)
+    for claim in document["claims"]:
+        console.print(f"{claim['claim']}: {claim['detail']}", markup=False, highlight=False, soft_wrap=True)
+    typer.echo(f"report: {out / 'report.html'}")
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _exit_status(document: dict[str, Any]) -> int:
+    outcomes = {Outcome(claim["outcome"]) for claim in document["claims"]}
+    if Outcome.FAIL in outcomes:
+        return FAILED
+    return SKIPPED if Outcome.SKIP in outcomes else 0

@@ -1,0 +1,144 @@
+"""The command line itself: its commands, and how what they refuse is said."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assets.resources import StudyInputs
+from assets.run import WORKSPACE, dagster_home, run_pilot
+from eval_pipeline.bundled import bundled
+from eval_pipeline.cli.compare import compare_calibrations
+from eval_pipeline.cli.findings import BROKEN, progress_shown
+from eval_pipeline.cli.human_check import human_check
+from eval_pipeline.cli.options import CapRequests, CapTokens, CapUsd, absolute, safe_corpus, with_absolute_file
+from eval_pipeline.cli.run import run
+from eval_pipeline.corpus.postgres import without_password
+from eval_pipeline.corpus.restore import restore as restore_dump
+from eval_pipeline.corpus.source import SAMPLE
+from eval_pipeline.errors import Refused
+from eval_pipeline.plan import read_plan
+from eval_pipeline.seal import seal_of
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+
+_INTERRUPTED = 130  # what Typer gives back for Ctrl+C
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.add_typer(run, name="run")
+app.add_typer(human_check, name="human-check")
+app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eval-pipeline {version('eval-pipeline')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _house(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Evaluations of LLM extraction and of LLM judges, whose verdicts can be defended."""
+
+
+@app.command(epilog="Example: eval-pipeline restore backup.dump --into postgresql://me@localhost/corpus")
+def restore(
+    dump: Annotated[Path, typer.Argument(help="What pg_dump wrote, plain or in its custom format.")],
+    into: Annotated[str, typer.Option(help="The DSN of the database.")],
+    replace: Annotated[bool, typer.Option(help="Drop what is in the database first.")] = False,
+    tools: Annotated[Path | None, typer.Option(help="The folder of psql and pg_restore; else the PATH.")] = None,
+) -> None:
+    """Restore a dump of a corpus into an empty database, in one transaction."""
+    tables = restore_dump(dump, into=into, replace=replace, tools=tools)
+    typer.echo(f"restored into ({without_password(into)}): {', '.join(tables) or 'no tables'}")
+
+
+@app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")
+def plan(
+    file: Annotated[Path | None, typer.Argument(help="A plan; else the one that comes with the study.")] = None,
+    pilot: Annotated[
+        int | None, typer.Option(help="Try every strategy on so many entries, and say which is cheapest.", min=1)
+    ] = None,
+    corpus: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = SAMPLE,
+    propositions: Annotated[Path | None, typer.Option(help="For the pilot, as for a run.")] = None,
+    judge: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = "lexical",
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
+) -> None:
+    """Check a plan, and print the seal that it would be run under; with --pilot, what each strategy would ask."""
+    path = file or bundled("plans") / "extraction.toml"
+    checked = read_plan(path, ExtractionPlan)
+    typer.echo(f"{checked.name} version {checked.version}: {seal_of(checked)}")
+    if pilot is None:
+        return
+    inputs = StudyInputs(
+        corpus=safe_corpus(corpus),
+        propositions=absolute(propositions),
+        judge=with_absolute_file(judge),
+        cap_requests=cap_requests,
+        cap_tokens=cap_tokens,
+        cap_usd=cap_usd,
+    )
+    with progress_shown():
+        done = run_pilot(inputs, checked, entries=pilot)
+    for one in done.tried:
+        share = (
+            "" if one.questions == done.tried[0].questions else f", {one.questions / done.tried[0].questions:.2f} times"
+        )
+        typer.echo(f"{one.strategy}: {one.questions} questions{share}")
+    typer.echo(f"cheapest on {done.entries} of {done.all_entries} entries: {done.tried[0].strategy}")
+
+
+@app.command(epilog="Example: eval-pipeline ui --port 3000")
+def ui(
+    port: Annotated[int, typer.Option(help="The port of the web server.", min=1, max=65535)] = 3000,
+    host: Annotated[str, typer.Option(help="The address it listens on.")] = "127.0.0.1",
+) -> None:
+    """Open Dagster on this machine, with the runs of the command line in its history."""
+    environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
+    workspace = ["-w", str(WORKSPACE)] if WORKSPACE.exists() else ["-m", "assets.definitions"]
+    command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *workspace]
+    typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.exit(subprocess.run([*command, "-h", host, "-p", str(port)], env=environment, check=False).returncode)
+
+
+def main() -> None:
+    """Runs a command; whatever it refuses is one sentence on stderr, and exit status 1."""
+    try:
+        status = app(standalone_mode=False)
+    except Refused as refusal:
+        _complain(str(refusal))
+    except typer.TyperException as error:
+        if "\n" in str(error):  # the help, which is shown where nothing was asked for
+            sys.exit(f"{error}")
+        _complain(f"{_in_words(error)}; see --help")
+    except OSError as error:
+        _complain(
+            f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}; make room, or permit it"
+        )
+    else:
+        if status == _INTERRUPTED:
+            _complain("interrupted")
+        sys.exit(status or 0)
+
+
+def _in_words(error: typer.TyperException) -> str:
+    """The error with the name of the option that it is about, which its own text leaves out."""
+    option = getattr(error, "param", None)
+    names = [*getattr(option, "opts", ()), *getattr(option, "secondary_opts", ())]
+    return f"{' or '.join(names)}: {error}" if names else str(error)
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(f"eval-pipeline: {' '.join(sentence.split())}\n")
+    sys.exit(BROKEN)

@@ -1,0 +1,136 @@
+"""`eval-pipeline run`: a study from its inputs to its verdict."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assets.run import run_study
+from eval_pipeline.cli.findings import conclude, progress_shown
+from eval_pipeline.cli.options import (
+    CapRequests,
+    CapTokens,
+    CapUsd,
+    absolute,
+    caps,
+    require_file,
+    safe_corpus,
+    set_aside,
+    with_absolute_file,
+)
+from eval_pipeline.corpus.source import SAMPLE
+from eval_pipeline.errors import Refused
+from eval_pipeline.records import Reason
+
+VERDICT, REPORT = "verdict.json", "report.json"
+_BROKEN_INPUT = frozenset(
+    {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
+)
+
+run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to its verdict.")
+
+
+@run.command(
+    epilog="Example: eval-pipeline run extraction --corpus exports/ --propositions annotated.jsonl --judge chat"
+)
+def extraction(
+    corpus: Annotated[str, typer.Option(help="A folder, a Postgres DSN, or 'sample'.")] = SAMPLE,
+    propositions: Annotated[
+        Path | None, typer.Option(help="The annotators' file; else propositions.jsonl beside the corpus.")
+    ] = None,
+    judge: Annotated[str, typer.Option(help="lexical, labels:FILE, replay:JOURNAL or chat.")] = "lexical",
+    plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
+    out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+    persist_code: Annotated[
+        Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
+    ] = None,
+    human_check: Annotated[
+        Path | None, typer.Option(help="What people said of a part of it; see `eval-pipeline human-check`.")
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option(help="Gold tuples that the judge is asked about too; else the bundled set.")
+    ] = None,
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the last run; refused if judge, prompt or plan differ.")
+    ] = False,
+) -> None:
+    """Extraction completeness: recall, positional uniformity and precision of extracted signals.
+
+    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
+    skipped.
+    """
+    folder = set_aside(out, "extraction", VERDICT)
+    files = {
+        "--propositions": propositions,
+        "--plan": plan,
+        "--persist-code": persist_code,
+        "--human-check": human_check,
+    }
+    for option, path in files.items():
+        require_file(option, path)
+    _require_gold(gold)
+    inputs: dict[str, Any] = {
+        "corpus": safe_corpus(corpus),
+        "propositions": absolute(propositions),
+        "judge": with_absolute_file(judge),
+        "plan": absolute(plan),
+        "out": folder,
+        "persist_code": absolute(persist_code),
+        "human_check": absolute(human_check),
+        "gold": absolute(gold),
+        "resume": resume,
+        **caps(cap_requests, cap_tokens, cap_usd),
+    }
+    with progress_shown():
+        done = run_study("extraction", inputs)
+    _refuse_broken_input(done.document)
+    conclude(done.document, done.out, VERDICT)
+
+
+@run.command(name="judge-calibration", epilog="Example: eval-pipeline run judge-calibration --gold mine/ --judge chat")
+def judge_calibration(
+    gold: Annotated[Path | None, typer.Option(help="A file or folder of gold tuples; else the bundled set.")] = None,
+    judge: Annotated[str, typer.Option(help="lexical, replay:JOURNAL or chat.")] = "lexical",
+    plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
+    out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+    cap_requests: CapRequests = None,
+    cap_tokens: CapTokens = None,
+    cap_usd: CapUsd = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the last run; refused if judge, prompt or plan differ.")
+    ] = False,
+) -> None:
+    """Judge calibration: how often a judge wrongly clears or wrongly flags claims whose right judgment is known.
+
+    Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
+    skipped.
+    """
+    folder = set_aside(out, "judge-calibration", REPORT)
+    _require_gold(gold)
+    require_file("--plan", plan)
+    inputs: dict[str, Any] = {
+        "gold": absolute(gold),
+        "judge": with_absolute_file(judge),
+        "plan": absolute(plan),
+        "out": folder,
+        "resume": resume,
+        **caps(cap_requests, cap_tokens, cap_usd),
+    }
+    with progress_shown():
+        done = run_study("judge_calibration", inputs)
+    conclude(done.document, done.out, REPORT)
+
+
+def _refuse_broken_input(document: dict[str, Any]) -> None:
+    """Input that could not be read is no finding: the command is broken, and the sentence says where."""
+    for refusal in (document["refusals"]["fixture"], document["refusals"]["corpus"]):
+        if refusal and refusal["reason"] in _BROKEN_INPUT:
+            raise Refused(refusal["detail"])
+
+
+def _require_gold(gold: Path | None) -> None:
+    if gold is not None and not gold.exists():
+        raise Refused(f"--gold {str(gold)!r} is not there; give a file or a folder of JSON Lines")

@@ -1,0 +1,314 @@
+"""Recall corrected for the judge's own errors, as people or a gold set show them, beside the raw and the human-only."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from eval_pipeline.errors import JudgeTooPoor, Undefined
+from eval_pipeline.records import Interval, Kind, Label, Number
+from eval_pipeline.stats.arrays import Counts
+from eval_pipeline.stats.cluster_share import share_difference, share_interval
+from eval_pipeline.stats.corrected_ratio import Screened, corrected_contrast
+from eval_pipeline.stats.judged_clusters import NOT_CHECKED, JudgedClusters, tabulated, with_gold
+from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
+from eval_pipeline.stats.prediction_powered import prediction_powered_contrast
+from eval_pipeline.stats.tails import Tails
+from eval_pipeline.studies.extraction.checking import Checkable
+from eval_pipeline.studies.extraction.gold_claims import GoldClaim, gold_table
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.extraction.recall import RecallFindings
+from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
+
+QUARTILES = 4
+_FIRST_LESS_LAST = (1, 0, 0, -1)
+_ENDS = [0, 3]
+
+
+class Estimator(StrEnum):
+    """What an estimate of recall rests on."""
+
+    RAW = "raw"
+    PEOPLE_ALONE = "people_alone"
+    DIFFERENCE = "difference"
+    POST_STRATIFIED = "post_stratified"
+    RATIO_BY_CHECK = "ratio_by_check"
+    RATIO_BY_GOLD = "ratio_by_gold"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An estimate with its interval; both are None where `withheld` says why there is none.
+
+    `too_poor`: because the judge does no better than chance.
+    """
+
+    estimate: float | None
+    interval: Interval | None
+    withheld: str | None
+    too_poor: bool = False
+
+    @property
+    def low(self) -> float | None:
+        """The lower end, if there is one."""
+        return None if self.interval is None or self.interval.low is None else float(self.interval.low)
+
+    @property
+    def high(self) -> float | None:
+        """The upper end, if there is one."""
+        return None if self.interval is None or self.interval.high is None else float(self.interval.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """What one estimator says: of recall in all and in each quartile, and of quartile 1 less quartile 4.
+
+    `first_less_last` has a two-sided interval, `bound` the one-sided upper one.
+    """
+
+    estimator: Estimator
+    pooled: Cell
+    by_quartile: tuple[Cell, ...]
+    first_less_last: Cell
+    bound: Cell
+
+
+class _Found(Protocol):
+    @property
+    def estimate(self) -> Number: ...
+
+    @property
+    def interval(self) -> Interval: ...
+
+
+_Contrast = Callable[[JudgedClusters, Sequence[int], Tails], _Found]
+
+
+def raw_estimates(recall: RecallFindings, uniformity: UniformityFindings) -> Estimates:
+    """What the judge says, as if it never erred."""
+
+    def cell(estimate: Number | None, interval: Interval | None) -> Cell:
+        if estimate is None:
+            return Cell(None, None, "nothing was judged")
+        return Cell(float(estimate), interval, None)
+
+    def contrast(found: Estimate | None) -> Cell:
+        return cell(found.estimate, found.interval) if found else cell(None, None)
+
+    return Estimates(
+        Estimator.RAW,
+        pooled=cell(recall.pooled.estimate, recall.pooled.interval),
+        by_quartile=tuple(cell(group.estimate, group.interval) for group in recall.by_quartile),
+        first_less_last=contrast(uniformity.two_sided),
+        bound=contrast(uniformity.bound),
+    )
+
+
+def estimates_by_check(
+    every: Sequence[Checkable], said: Mapping[int, bool | None], plan: ExtractionPlan
+) -> tuple[Estimates, ...]:
+    """What the human check says: people's labels alone, the corrected estimate, and the ratio estimator.
+
+    The corrected one is the difference estimator where whole entries were drawn, and the judge's verdicts as strata
+    where single judgments were; what was drawn by verdict says nothing without the judge, and nothing of its
+    sensitivity. What the judge left undecided counts as not supported, and is corrected with the rest. People say
+    whether any signal supports a proposition, so that what the screen turned away wrongly is corrected too.
+
+    Args:
+        every: what may be checked, and what the judge said of it.
+        said: what people said of the drawn propositions, by their place in the frame; None where they were unsure.
+        plan: how it was drawn, and the levels.
+
+    """
+    propositions = [one for one in every if one.unit is not None and one.quartile is not None]
+    if not propositions:
+        return ()
+    known = [said.get(one.unit) if one.unit is not None else None for one in propositions]
+    table = _by_quartile(
+        tabulated(
+            [int(bool(one.supported)) for one in propositions],
+            [NOT_CHECKED if label is None else int(label) for label in known],
+            [one.entry_id for one in propositions],
+            [one.quartile - 1 for one in propositions if one.quartile],
+        )
+    )
+    if plan.human_check.draw == "judgments":
+        return (_estimates(Estimator.POST_STRATIFIED, table, _post_stratified(plan)),)
+    return (
+        _estimates(Estimator.PEOPLE_ALONE, table, _people_alone(plan)),
+        _estimates(Estimator.DIFFERENCE, table, _difference(plan)),
+        _estimates(Estimator.RATIO_BY_CHECK, table, _ratio(plan, None)),
+    )
+
+
+def estimates_by_gold(
+    quartiles: pa.Table, judgments: pa.Table, claims: Sequence[GoldClaim], plan: ExtractionPlan
+) -> Estimates:
+    """The ratio estimator by the judge's errors on a gold set, and by what the audit of its screen found.
+
+    It takes the judge to err on a proposition beside its signals as often as on a claim beside its passage.
+    """
+    hits, judged = (quartiles[name].to_numpy().astype(np.int64).reshape(-1, QUARTILES) for name in ("hits", "judged"))
+    nothing = np.zeros_like(judged)
+    population = JudgedClusters(hits, judged, nothing, nothing, nothing, nothing)
+    table = with_gold(population, gold_table(claims, judgments, groups=QUARTILES))
+    screened = _screened([str(entry_id) for entry_id in quartiles["entry_id"].to_pylist()[::QUARTILES]], judgments)
+    return _estimates(Estimator.RATIO_BY_GOLD, table, _ratio(plan, screened))
+
+
+def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | None], plan: ExtractionPlan) -> Cell:
+    """The share of signals that follow from their span, by the verdicts on all spans and people's on some.
+
+    Where none of those was checked that the judge turned down, it is taken at its word on them, which errs on the low
+    side.
+
+    Args:
+        every: what may be checked, and what the judge said of it.
+        said: what people said of the drawn spans, by their signals; None where they were unsure.
+        plan: the level of the one-sided bound.
+
+    """
+    spans = [one for one in every if one.signal_id is not None and one.supported is not None]
+    if not spans:
+        return Cell(None, None, "no span was judged")
+    known = [said.get(one.signal_id) if one.signal_id is not None else None for one in spans]
+    if all(one.supported or label is None for one, label in zip(spans, known, strict=True)):
+        known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
+    table = tabulated(
+        [int(bool(one.supported)) for one in spans],
+        [NOT_CHECKED if label is None else int(label) for label in known],
+        [one.entry_id for one in spans],
+        [0] * len(spans),
+    )
+    found = _cell(lambda: post_stratified_share(table, group=0, level=plan.guard.level, tails="lower"))
+    if found.interval is None:
+        return found
+    return replace(found, interval=replace(found.interval, high=1.0))  # as the exact bound of the guard is written
+
+
+def _estimates(estimator: Estimator, table: JudgedClusters, contrast: _Contrast) -> Estimates:
+    together = JudgedClusters(*(counts.sum(axis=1, keepdims=True) for counts in table.columns))
+    one_of = np.eye(QUARTILES, dtype=np.int64).tolist()
+    return Estimates(
+        estimator,
+        pooled=_cell(lambda: contrast(together, (1,), "two")),
+        by_quartile=tuple(_cell(lambda only=only: contrast(table, only, "two")) for only in one_of),  # type: ignore[misc]
+        first_less_last=_cell(lambda: contrast(table, _FIRST_LESS_LAST, "two")),
+        bound=_cell(lambda: contrast(table, _FIRST_LESS_LAST, "upper")),
+    )
+
+
+def _cell(found: Callable[[], _Found]) -> Cell:
+    try:
+        said = found()
+    except JudgeTooPoor as refusal:
+        return Cell(None, None, str(refusal), too_poor=True)
+    except Undefined as refusal:
+        return Cell(None, None, str(refusal))
+    return Cell(float(said.estimate), said.interval, None)
+
+
+def _people_alone(plan: ExtractionPlan) -> _Contrast:
+    def contrast(table: JudgedClusters, weights: Sequence[int], tails: Tails) -> _Found:
+        return _of_shares(table.known_positives, table.checked, weights, tails, plan)
+
+    return contrast
+
+
+def _difference(plan: ExtractionPlan) -> _Contrast:
+    trust = plan.calibration.trust
+
+    def contrast(table: JudgedClusters, weights: Sequence[int], tails: Tails) -> _Found:
+        if (table.checked == table.judged).all():  # people labelled all, and the judge has nothing to add
+            return _of_shares(table.known_positives, table.checked, weights, tails, plan)
+        return prediction_powered_contrast(
+            table,
+            weights,
+            trust="tuned" if trust == "tuned" else float(trust),
+            level=_level(tails, plan),
+            tails=tails,
+        )
+
+    return contrast
+
+
+def _post_stratified(plan: ExtractionPlan) -> _Contrast:
+    def contrast(table: JudgedClusters, weights: Sequence[int], tails: Tails) -> _Found:
+        if min(weights) < 0:
+            ends = JudgedClusters(*(counts[:, _ENDS] for counts in table.columns))
+            return post_stratified_difference(ends, level=_level(tails, plan), tails=tails)
+        return post_stratified_share(table, group=list(weights).index(1), level=_level(tails, plan), tails=tails)
+
+    return contrast
+
+
+def _ratio(plan: ExtractionPlan, screened: Screened | None) -> _Contrast:
+    rule = plan.bootstrap
+
+    def contrast(table: JudgedClusters, weights: Sequence[int], tails: Tails) -> _Found:
+        parts = screened and (screened.turned_away, screened.audited, screened.missed)
+        if parts and len(weights) == 1:
+            parts = tuple(part.sum(axis=1, keepdims=True) for part in parts)
+        return corrected_contrast(
+            table,
+            weights,
+            errors="pooled",
+            screened=Screened(*parts) if parts else None,
+            level=_level(tails, plan),
+            tails=tails,
+            resamples=rule.resamples,
+            valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+            ranks=rule.ranks,
+            rng=np.random.default_rng(plan.seed),
+        )
+
+    return contrast
+
+
+def _of_shares(
+    supported: Counts, labelled: Counts, weights: Sequence[int], tails: Tails, plan: ExtractionPlan
+) -> _Found:
+    level = _level(tails, plan)
+    if min(weights) < 0:
+        return share_difference(supported[:, _ENDS], labelled[:, _ENDS], level=level, tails=tails)
+    group = list(weights).index(1)
+    return share_interval(supported[:, group], labelled[:, group], level=level, tails=tails)
+
+
+def _level(tails: Tails, plan: ExtractionPlan) -> Fraction:
+    return plan.bootstrap.level if tails == "two" else plan.bootstrap.one_sided_level
+
+
+def _by_quartile(table: JudgedClusters) -> JudgedClusters:
+    """The table with a column for each quartile, also for those that no proposition stands in."""
+    lacking = QUARTILES - table.judged.shape[1]
+    return JudgedClusters(*(np.pad(counts, ((0, 0), (0, lacking))) for counts in table.columns))
+
+
+def _screened(entries: Sequence[str], judgments: pa.Table) -> Screened:
+    """What the screen turned away and the audit of it, by entry and quartile.
+
+    An audit that found no support, and of one signal does not know, is left out: it was not seen to the end.
+    """
+    place = {entry_id: number for number, entry_id in enumerate(entries)}
+    away, audited, missed = (np.zeros((len(entries), QUARTILES), dtype=np.int64) for _ in range(3))
+    rows = judgments.select(["unit", "kind", "entry_id", "quartile", "label"]).to_pylist()
+    tried: dict[int, list[str | None]] = {}
+    for row in rows:
+        if row["kind"] in (Kind.AUDIT, Kind.SIGNAL):
+            tried.setdefault(row["unit"], []).append(row["label"])
+    in_audit = {row["unit"] for row in rows if row["kind"] == Kind.AUDIT}
+    for row in rows:
+        if row["kind"] != Kind.SCREEN or row["label"] != Label.NOT_SUPPORTED:
+            continue
+        labels, cell = tried.get(row["unit"], []), (place[row["entry_id"]], row["quartile"] - 1)
+        supported = Label.SUPPORTED in labels
+        away[cell] += 1
+        audited[cell] += row["unit"] in in_audit and (supported or None not in labels)
+        missed[cell] += row["unit"] in in_audit and supported
+    return Screened(away, audited, missed)
