@@ -29,6 +29,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/chain.py
 	@$(BIN)/python benchmarks/extraction_power.py
 	@$(BIN)/python benchmarks/calls.py
+	@$(BIN)/python -m benchmarks.correction
 	@$(BIN)/python benchmarks/judging.py
 
 # Needs uv; writes hashes and no address of an index.

@@ -8,15 +8,8 @@ import typer
 
 from eval_pipeline.document import document_bytes
 from eval_pipeline.evidence import write_atomically
-from eval_pipeline.studies.judge_calibration.comparison import (
-    Calibration,
-    Cells,
-    Change,
-    Comparison,
-    compared,
-    comparison_document,
-    read_calibration,
-)
+from eval_pipeline.studies.judge_calibration.comparison import Cells, Change, Comparison, compared, comparison_document
+from eval_pipeline.studies.judge_calibration.recorded import Calibration, read_calibration
 
 _HASH_SHOWN = 12
 _SAME_JUDGE = "one judge, twice: what it still knew of the first time, under the same EVAL_PIPELINE_HOME, cannot differ"

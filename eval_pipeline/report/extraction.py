@@ -52,8 +52,8 @@ REASON_WORDS = {
 ESTIMATOR_NAMES = {
     "raw": "the judge, as if it never erred",
     "people_alone": "people's labels alone",
-    "difference": "corrected by people (difference estimator)",
-    "post_stratified": "corrected by people (judge's verdicts as strata)",
+    "post_stratified": "corrected by people, the judge's verdicts as strata",
+    "difference": "corrected by people, difference estimator",
     "ratio_by_check": "ratio estimator, errors from people",
     "ratio_by_gold": "ratio estimator, errors from the gold set",
 }

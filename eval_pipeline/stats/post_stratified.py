@@ -1,5 +1,6 @@
 """Shares corrected by what people said of some of the judge's yes and some of its no, each drawn by itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,8 @@ def post_stratified_share(table: JudgedClusters, *, group: int, level: Number, t
     checked ones of the others. Right for checks that were drawn by verdict, and for any draw within each verdict, where
     the judge's sensitivity and specificity among the checked are not its own. Each of P and Q has its Clopper-Pearson
     interval for as many items as the clusters are worth; these and the spread of w over the clusters are put together
-    by how they go together over the clusters (MOVER).
+    by how they go together over the clusters (MOVER). Of a verdict of which nothing was checked in the group, anything
+    from none to all may be supported; it stands at what is among the checked of all groups, or else at a half.
 
     Args:
         table: what the judge said and what was checked, of one population; see `JudgedClusters`.
@@ -31,7 +33,7 @@ def post_stratified_share(table: JudgedClusters, *, group: int, level: Number, t
         tails: "two" for equal tails; "lower" or "upper" for that bound alone.
 
     Raises:
-        RatioUndefined: nothing was judged. TooFewObservations: none of the judge's yes was checked, or none of its no.
+        RatioUndefined: nothing was judged in the group. TooFewObservations: nothing of it was checked.
         InputRefused: clusters of a gold set, no such group, level outside (0, 1) or of 1/2 or less for one bound.
     Source: Cochran (1977), Sampling Techniques, section 12.2 (double sampling for stratification); Zou & Donner (2008),
         Statistics in Medicine 27(10), 1693-1702.
@@ -76,8 +78,11 @@ def _bounded(table: JudgedClusters, group: int, *, tail: float) -> BoundedShare:
         raise RatioUndefined("nothing was judged in a group; there is nothing to estimate")
     weight = float(supported.sum() / judged.sum())
     of_weight = influences(supported, judged)
-    yes = _stratum(true_positives, true_positives + false_positives, weight, "supported", tail)
-    no = _stratum(false_negatives, false_negatives + true_negatives, 1 - weight, "not supported", tail)
+    if not table.checked[:, group].sum():
+        raise TooFewObservations("nothing of a group was checked; check more judgments")
+    _, _, *in_all = (int(column.sum()) for column in table.columns)
+    yes = _stratum(true_positives, true_positives + false_positives, (in_all[0], in_all[3]), tail)
+    no = _stratum(false_negatives, false_negatives + true_negatives, (in_all[1], in_all[2]), tail)
     apart = yes.share - no.share
     clusters = int((judged > 0).sum())
     unbiased = clusters / (clusters - 1) if clusters > 1 else 1.0
@@ -103,12 +108,11 @@ def _correlations(errors: Reals) -> Reals:
     return np.where(scale > 0, products / np.where(scale > 0, scale, 1.0), np.eye(len(errors)))
 
 
-def _stratum(successes: Counts, trials: Counts, weight: float, what: str, tail: float) -> _Stratum:
-    """The share of a stratum; of one that nothing fell into, one without weight."""
+def _stratum(successes: Counts, trials: Counts, in_all: Sequence[int], tail: float) -> _Stratum:
+    """The share of a stratum; `in_all` are those that are supported and those that are not of all groups."""
     if not trials.sum():
-        if weight > 0:
-            raise TooFewObservations(f"nothing that the judge called {what} was checked; check more judgments")
-        return _Stratum(0.0, 0.0, 0.0, np.zeros(len(trials)))
+        known = sum(in_all)
+        return _Stratum(in_all[0] / known if known else 0.5, 0.0, 1.0, np.zeros(len(trials)))
     share = float(successes.sum() / trials.sum())
     worth = effective_trials(successes, trials, tail=tail) if (trials > 0).sum() > 1 else 1.0
     return _Stratum(

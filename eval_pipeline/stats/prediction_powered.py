@@ -79,8 +79,9 @@ def prediction_powered_contrast(
     L is the share that is supported in truth among the checked items, K the share of them that the judge supported, A
     the share that it supported of the unchecked. The variance sums the squares of what each cluster adds to the
     estimate to first order, whole clusters being checked or not; where the trust is tuned, a jackknife over clusters
-    tunes it anew each time. The quantile is Student's for the checked clusters. Where the labels hardly vary, near 0
-    and 1, a tuned trust is little more than noise and the interval too narrow: fix it.
+    tunes it anew each time. The quantile is Student's, for as many clusters as have checks in the group that has the
+    fewest. Where the labels hardly vary, near 0 and 1, a tuned trust is little more than noise and the interval too
+    narrow: fix it.
 
     Args:
         table: what the judge said and what was checked, of one population; see `JudgedClusters`.
@@ -127,7 +128,9 @@ def prediction_powered_contrast(
     found = _fits(parts, np.ones((1, len(labelled))), trust)
     variance = float(found.variances[0]) if trust != "tuned" else _jackknife_variance(parts)
     estimate = float(found.estimates[0])
-    reach = -float(stdtrit(int(labelled.sum()) - 1, float(tail_of(level, tails)))) * float(np.sqrt(variance))
+    reach = -float(stdtrit(int((checked > 0).sum(axis=0).min()) - 1, float(tail_of(level, tails)))) * float(
+        np.sqrt(variance)
+    )
     interval = interval_of(estimate - reach, estimate + reach, level, tails)
     return PredictionPowered(estimate, interval, float(found.trusts[0]))
 

@@ -5,14 +5,17 @@ from itertools import pairwise
 
 import pytest
 
-from eval_pipeline.errors import MalformedJournal, MalformedLabels
+from eval_pipeline.errors import JudgeUnknown, MalformedJournal, MalformedLabels
+from eval_pipeline.judge.claims import ALIGNMENT
+from eval_pipeline.judge.claims import CONSTRAINT as RULES
 from eval_pipeline.judge.desk import Desk
-from eval_pipeline.judge.journal import JournalWriter, journal_files
-from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
+from eval_pipeline.judge.journal import JournalWriter, journal_files, record_fields
+from eval_pipeline.judge.offline import LexicalJudge, UnrecordedJudge, read_labels, read_replay, read_replays
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import PROBE, Standing, fingerprint, key, standing_of
-from eval_pipeline.records import Label, NoLabel, Question
+from eval_pipeline.records import Answer, Judgment, Label, NoLabel, Question
 
+NLI = prompt_named("nli-v1")
 LABELS = [
     {"entry_id": "e1", "proposition": "Cats purr.", "supported": True},
     {"entry_id": "e1", "proposition": "Cats bark.", "supported": False},
@@ -44,6 +47,18 @@ def judge_all(tmp_path, head_of):
             return asyncio.run(ask())
 
     return judge_all
+
+
+@pytest.fixture
+def write_judgments(tmp_path):
+    """A file with one judgment of each of these judges, as findings hold it."""
+
+    def write_judgments(*judges):
+        asked, answer = Question("e1", "P.", "H."), Answer("SUPPORTED", None, 1, 0.0, 9)
+        said = [(Judgment(key(judge, asked), asked, answer, Label.SUPPORTED, None), judge) for judge in judges]
+        return write_lines(tmp_path / "judgments.jsonl", [record_fields(*one) for one in said])
+
+    return write_judgments
 
 
 @pytest.mark.parametrize(
@@ -250,6 +265,55 @@ def test_the_judgments_of_two_judges_are_refused(scripted, judge_all, questions,
     judge_all(scripted("b", "SUPPORTED"), questions(2))
     with pytest.raises(MalformedJournal, match="found the judgments of 2 judges, expected those of exactly one"):
         read_replay(tmp_path / "journals")
+
+
+def test_a_judge_that_was_recorded_under_several_prompts_is_replayed_once_for_each(chat_at, write_judgments, tmp_path):
+    """A prompt may ask for answers of its own length."""
+    judges = [chat_at("http://127.0.0.1:9/v1", prompt=prompt, max_tokens=n) for prompt, n in ((NLI, 8), (RULES, 256))]
+    path = write_judgments(*judges)
+    replays = read_replays(path)
+    assert [replay.identity for replay in replays] == [judge.identity for judge in judges]
+    assert [replay.prompt_id for replay in replays] == ["nli-v1", "constraint-v1"]
+    assert [[replay.was_under(prompt) for prompt in (NLI, RULES, ALIGNMENT)] for replay in replays] == [
+        [True, False, False],
+        [False, True, False],
+    ]
+    assert not replays[0].was_under(replace(NLI, system="Judge."))
+    with pytest.raises(MalformedJournal, match="found the judgments of 2 judges"):
+        read_replay(path)
+
+
+def test_a_judge_that_needs_no_prompt_is_replayed_once_for_each_task(write_judgments):
+    replays = read_replays(write_judgments(LexicalJudge("alignment"), LexicalJudge("constraint")))
+    assert [replay.prompt_id for replay in replays] == ["alignment", "constraint"]
+    assert [[replay.was_under(prompt) for prompt in (NLI, ALIGNMENT, RULES)] for replay in replays] == [
+        [False, True, False],
+        [False, False, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"prompt": NLI}, {"prompt": RULES, "model": "n"}),
+        ({"prompt": NLI}, {"prompt": RULES, "extra": {"seed": 7}}),
+        ({"prompt": NLI}, {"prompt": NLI, "max_tokens": 9}),
+        ({"prompt": NLI}, {"prompt": replace(RULES, id="nli-v1"), "base_url": "http://127.0.0.1:8/v1"}),
+    ],
+    ids=["model", "decoding", "one prompt twice", "endpoint"],
+)
+def test_what_differs_in_more_than_the_prompt_is_two_judges(chat_at, write_judgments, one, other):
+    judges = [chat_at(**{"base_url": "http://127.0.0.1:9/v1", **changes}) for changes in (one, other)]
+    with pytest.raises(MalformedJournal, match="found the judgments of 2 judges, expected those of exactly one"):
+        read_replays(write_judgments(*judges))
+
+
+def test_under_a_prompt_that_was_not_recorded_a_replay_has_a_name_and_refuses_to_be_asked(answers_of):
+    judge = UnrecordedJudge(RULES, "the rules are missing")
+    assert asyncio.run(judge.probe()) is None
+    assert judge.identity == {"kind": "replay", "prompt": {"id": "constraint-v1", "sha256": RULES.hash}}
+    with pytest.raises(JudgeUnknown, match="the rules are missing"):
+        answers_of(judge, Question("e1", "P.", "H."))
 
 
 def test_a_folder_without_a_journal_is_refused(tmp_path):

@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from eval_pipeline.errors import JudgeUnknown, MalformedJournal, MalformedLabels
 from eval_pipeline.judge import chat
+from eval_pipeline.judge.claims import ALIGNMENT, CONSTRAINT
 from eval_pipeline.judge.journal import record_fields
 from eval_pipeline.judge.offline import LexicalJudge
 from eval_pipeline.judge.prompt import prompt_named
@@ -14,6 +16,18 @@ from eval_pipeline.records import Answer, Judgment, Label, Question
 
 NO_CAPS = Caps()
 URL = "http://127.0.0.1:9/v1"
+
+
+def journal_of(folder, *judges):
+    """A file with one judgment of each of these judges."""
+    question, answer = Question("e1", "P.", "H."), Answer("SUPPORTED", None, 1, 0.0, 9)
+    lines = [
+        json.dumps(record_fields(Judgment(key(judge, question), question, answer, Label.SUPPORTED, None), judge)) + "\n"
+        for judge in judges
+    ]
+    path = folder / "judgments.jsonl"
+    path.write_text("".join(lines))
+    return path
 
 
 @pytest.fixture
@@ -110,6 +124,46 @@ def test_a_replay_under_another_prompt_than_the_recorded_one_is_refused(named, s
     assert named(f"replay:{path}").identity == judge.identity
     with pytest.raises(JudgeUnknown, match="'nli-v1' and the plan has 'nli-compat'"):
         named(f"replay:{path}", prompt="nli-compat")
+
+
+def test_of_a_journal_under_several_prompts_a_prompt_of_claims_finds_its_own(somewhere, endpoint_at, tmp_path):
+    judges = [
+        judge_named("chat", prompt, endpoint_at(**somewhere), attempts=3, caps=NO_CAPS)
+        for prompt in (ALIGNMENT, CONSTRAINT)
+    ]
+    path = journal_of(tmp_path, *judges)
+    for prompt, judge in zip((ALIGNMENT, CONSTRAINT), judges, strict=True):
+        found = judge_named(f"replay:{path}", prompt, endpoint_at(""), attempts=3, caps=NO_CAPS)
+        assert found.identity == judge.identity
+        assert len(found.answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "missing"),
+    [
+        (ALIGNMENT, CONSTRAINT, "all claims that are judged by a rule"),
+        (CONSTRAINT, ALIGNMENT, "all claims that are judged by their passage"),
+        (replace(ALIGNMENT, system="Judge."), ALIGNMENT, "all claims that are judged by their passage"),
+    ],
+    ids=["rules", "passages", "the prompt as it was"],
+)
+def test_a_journal_without_the_prompt_of_a_claim_says_which_claims_are_missing_when_one_is_asked_about(
+    somewhere, endpoint_at, answers_of, tmp_path, recorded, asked, missing
+):
+    judge = judge_named("chat", recorded, endpoint_at(**somewhere), attempts=3, caps=NO_CAPS)
+    path = journal_of(tmp_path, judge)
+    replay = judge_named(f"replay:{path}", asked, endpoint_at(""), attempts=3, caps=NO_CAPS)
+    with pytest.raises(JudgeUnknown) as refused:
+        answers_of(replay, Question("e1", "P.", "H."))
+    assert str(refused.value) == (
+        f"journal {str(path)!r} was recorded under {recorded.id!r} and holds nothing under prompt {asked.id!r}, as it"
+        f" stands here, so that {missing} are missing; name the judgments.jsonl of a whole calibration"
+    )
+
+
+def test_a_judge_of_claims_that_needs_no_prompt_is_no_judge_of_entailment(named, tmp_path):
+    with pytest.raises(JudgeUnknown, match="recorded under prompt 'alignment' and the plan has 'nli-v1'"):
+        named(f"replay:{journal_of(tmp_path, LexicalJudge('alignment'))}")
 
 
 @pytest.mark.parametrize(

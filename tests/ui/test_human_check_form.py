@@ -157,6 +157,18 @@ def test_the_keys_move_label_and_skip_what_is_labelled(visit: Callable[..., Any]
     assert label_of(page, 7) is None
 
 
+def test_from_the_last_claim_the_keys_go_on_to_the_first_that_was_left_open(
+    visit: Callable[..., Any], form: str
+) -> None:
+    page = visit(form).page
+    page.keyboard.press("1")
+    for _ in range(6):
+        page.keyboard.press("j")
+    press(page, "2")
+    assert label_of(page, 7) == "NOT_SUPPORTED"
+    assert is_current(page, 1)
+
+
 def test_a_key_never_labels_a_claim_that_is_out_of_view(visit: Callable[..., Any], form: str) -> None:
     page = visit(form).page
     page.evaluate("scrollTo(0, document.body.scrollHeight)")

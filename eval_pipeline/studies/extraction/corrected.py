@@ -15,7 +15,7 @@ from eval_pipeline.records import Interval, Kind, Label, Number
 from eval_pipeline.stats.arrays import Counts
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
 from eval_pipeline.stats.corrected_ratio import Screened, corrected_contrast
-from eval_pipeline.stats.judged_clusters import NOT_CHECKED, JudgedClusters, tabulated, with_gold
+from eval_pipeline.stats.judged_clusters import NOT_CHECKED, Errors, JudgedClusters, tabulated, with_gold
 from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
 from eval_pipeline.stats.prediction_powered import prediction_powered_contrast
 from eval_pipeline.stats.tails import Tails
@@ -35,8 +35,8 @@ class Estimator(StrEnum):
 
     RAW = "raw"
     PEOPLE_ALONE = "people_alone"
-    DIFFERENCE = "difference"
     POST_STRATIFIED = "post_stratified"
+    DIFFERENCE = "difference"
     RATIO_BY_CHECK = "ratio_by_check"
     RATIO_BY_GOLD = "ratio_by_gold"
 
@@ -112,12 +112,11 @@ def raw_estimates(recall: RecallFindings, uniformity: UniformityFindings) -> Est
 def estimates_by_check(
     every: Sequence[Checkable], said: Mapping[int, bool | None], plan: ExtractionPlan
 ) -> tuple[Estimates, ...]:
-    """What the human check says: people's labels alone, the corrected estimate, and the ratio estimator.
+    """What the human check says, with the judge's verdicts as strata; of whole entries, by other estimators beside.
 
-    The corrected one is the difference estimator where whole entries were drawn, and the judge's verdicts as strata
-    where single judgments were; what was drawn by verdict says nothing without the judge, and nothing of its
-    sensitivity. What the judge left undecided counts as not supported, and is corrected with the rest. People say
-    whether any signal supports a proposition, so that what the screen turned away wrongly is corrected too.
+    What was drawn by verdict says nothing without the judge, and nothing of its sensitivity. What the judge left
+    undecided counts as not supported, and is corrected with the rest. People say whether any signal supports a
+    proposition, so that what the screen turned away wrongly is corrected too.
 
     Args:
         every: what may be checked, and what the judge said of it.
@@ -141,8 +140,9 @@ def estimates_by_check(
         return (_estimates(Estimator.POST_STRATIFIED, table, _post_stratified(plan)),)
     return (
         _estimates(Estimator.PEOPLE_ALONE, table, _people_alone(plan)),
+        _estimates(Estimator.POST_STRATIFIED, table, _post_stratified(plan)),
         _estimates(Estimator.DIFFERENCE, table, _difference(plan)),
-        _estimates(Estimator.RATIO_BY_CHECK, table, _ratio(plan, None)),
+        _estimates(Estimator.RATIO_BY_CHECK, table, _ratio(plan, "by_group", None)),
     )
 
 
@@ -151,21 +151,19 @@ def estimates_by_gold(
 ) -> Estimates:
     """The ratio estimator by the judge's errors on a gold set, and by what the audit of its screen found.
 
-    It takes the judge to err on a proposition beside its signals as often as on a claim beside its passage.
+    It takes the judge to err on a proposition beside its signals as often as on a claim beside its passage, and as often in
+    each quartile.
     """
     hits, judged = (quartiles[name].to_numpy().astype(np.int64).reshape(-1, QUARTILES) for name in ("hits", "judged"))
     nothing = np.zeros_like(judged)
     population = JudgedClusters(hits, judged, nothing, nothing, nothing, nothing)
     table = with_gold(population, gold_table(claims, judgments, groups=QUARTILES))
     screened = _screened([str(entry_id) for entry_id in quartiles["entry_id"].to_pylist()[::QUARTILES]], judgments)
-    return _estimates(Estimator.RATIO_BY_GOLD, table, _ratio(plan, screened))
+    return _estimates(Estimator.RATIO_BY_GOLD, table, _ratio(plan, "pooled", screened))
 
 
 def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | None], plan: ExtractionPlan) -> Cell:
     """The share of signals that follow from their span, by the verdicts on all spans and people's on some.
-
-    Where none of those was checked that the judge turned down, it is taken at its word on them, which errs on the low
-    side.
 
     Args:
         every: what may be checked, and what the judge said of it.
@@ -177,8 +175,6 @@ def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | No
     if not spans:
         return Cell(None, None, "no span was judged")
     known = [said.get(one.signal_id) if one.signal_id is not None else None for one in spans]
-    if all(one.supported or label is None for one, label in zip(spans, known, strict=True)):
-        known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
     table = tabulated(
         [int(bool(one.supported)) for one in spans],
         [NOT_CHECKED if label is None else int(label) for label in known],
@@ -247,7 +243,7 @@ def _post_stratified(plan: ExtractionPlan) -> _Contrast:
     return contrast
 
 
-def _ratio(plan: ExtractionPlan, screened: Screened | None) -> _Contrast:
+def _ratio(plan: ExtractionPlan, errors: Errors, screened: Screened | None) -> _Contrast:
     rule = plan.bootstrap
 
     def contrast(table: JudgedClusters, weights: Sequence[int], tails: Tails) -> _Found:
@@ -257,7 +253,7 @@ def _ratio(plan: ExtractionPlan, screened: Screened | None) -> _Contrast:
         return corrected_contrast(
             table,
             weights,
-            errors="pooled",
+            errors=errors,
             screened=Screened(*parts) if parts else None,
             level=_level(tails, plan),
             tails=tails,

@@ -92,8 +92,7 @@ def _evidence_of(corrected: Estimates, evidence: Evidence) -> str:
     if corrected.estimator is Estimator.RATIO_BY_GOLD and gold:
         return f"by those on {gold.positives + gold.negatives} claims of the gold set"
     assert check is not None  # no other estimator corrects without one
-    where = f" in {check.entries} entries" if corrected.estimator is Estimator.DIFFERENCE else ""
-    return f"by what people say of {check.propositions} propositions{where}"
+    return f"by what people say of {check.propositions} propositions in {check.entries} entries"
 
 
 def _to_decide(needs: Needed | None) -> str:

@@ -25,8 +25,6 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import RecallFindings
 from eval_pipeline.studies.extraction.uniformity import UniformityFindings
 
-BY_PEOPLE = (Estimator.DIFFERENCE, Estimator.POST_STRATIFIED)
-
 
 @dataclass(frozen=True, slots=True)
 class GivenCheck:
@@ -152,7 +150,9 @@ def _precision(every: Sequence[Checkable], labels: CheckedLabels, plan: Extracti
 
 def _deciding(estimates: Sequence[Estimates], plan: ExtractionPlan) -> Estimator:
     """The estimator that the plan lets decide, or the raw one where there is no evidence for that."""
-    wanted = {"raw": (), "human_check": BY_PEOPLE, "gold": (Estimator.RATIO_BY_GOLD,)}[plan.calibration.decides]
+    wanted = {"raw": (), "human_check": (Estimator.POST_STRATIFIED,), "gold": (Estimator.RATIO_BY_GOLD,)}[
+        plan.calibration.decides
+    ]
     there = (one for one in estimates if one.estimator in wanted and (not one.pooled.withheld or one.pooled.too_poor))
     return next((one.estimator for one in there), Estimator.RAW)
 
@@ -189,7 +189,9 @@ def _recall_needs(found: Correction, every: Sequence[Checkable], plan: Extractio
         end = cell.low if estimate >= bar else cell.high
         return None if cell.estimate is None or end is None else abs(cell.estimate - end)
 
-    return _needed(found, every, reach(corrected.pooled), reach(alone.pooled) if alone else None, abs(estimate - bar))
+    return _needed(
+        found, every, plan, reach(corrected.pooled), reach(alone.pooled) if alone else None, abs(estimate - bar)
+    )
 
 
 def _bound_needs(found: Correction, every: Sequence[Checkable], plan: ExtractionPlan) -> Needed | None:
@@ -203,16 +205,21 @@ def _bound_needs(found: Correction, every: Sequence[Checkable], plan: Extraction
     def reach(cell: Cell) -> float | None:
         return None if cell.estimate is None or cell.high is None else cell.high - cell.estimate
 
-    return _needed(found, every, reach(corrected.bound), reach(alone.bound) if alone else None, bar - estimate)
+    return _needed(found, every, plan, reach(corrected.bound), reach(alone.bound) if alone else None, bar - estimate)
 
 
 def _needed(
-    found: Correction, every: Sequence[Checkable], reach: float | None, of_people: float | None, distance: float
+    found: Correction,
+    every: Sequence[Checkable],
+    plan: ExtractionPlan,
+    reach: float | None,
+    of_people: float | None,
+    distance: float,
 ) -> Needed | None:
     """In entries where whole ones were drawn; else in propositions, as if each label were worth the same."""
-    if found.check is None or found.decides not in BY_PEOPLE or not distance or reach is None:
+    if found.check is None or found.decides is not Estimator.POST_STRATIFIED or not distance or reach is None:
         return None
-    if found.decides is Estimator.POST_STRATIFIED:
+    if plan.human_check.draw == "judgments":
         labelled = found.check.propositions
         there = sum(one.unit is not None for one in every)
         needed = ceil(labelled * (reach / distance) ** 2)

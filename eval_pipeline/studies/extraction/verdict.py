@@ -8,9 +8,8 @@ from eval_pipeline.errors import SealBroken
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Interval, Number, Outcome, Reason, Verdict
-from eval_pipeline.studies.extraction.corrected import Estimates
+from eval_pipeline.studies.extraction.corrected import Estimates, Estimator
 from eval_pipeline.studies.extraction.corrected_verdict import corrected_guard, corrected_recall, corrected_uniformity
-from eval_pipeline.studies.extraction.correction import BY_PEOPLE
 from eval_pipeline.studies.extraction.obstacles import (
     Evidence,
     Obstacle,
@@ -161,8 +160,9 @@ def _corrected_otherwise(
     evidence: Evidence, estimate: Callable[[Estimates], float | None], outcome: Callable[[float], Outcome]
 ) -> bool:
     """Whether a corrected estimate that the plan does not let decide falls on the wrong side of the bar."""
-    found = [estimate(one) for one in evidence.correction.estimates if one.estimator in BY_PEOPLE]
-    return any(value is not None and outcome(value) is Outcome.FAIL for value in found)
+    checked = evidence.correction.of(Estimator.POST_STRATIFIED)
+    value = estimate(checked) if checked else None
+    return value is not None and outcome(value) is Outcome.FAIL
 
 
 def _measured(claim: str, estimate: Number | None, interval: Interval | None, threshold: Fraction) -> Verdict:

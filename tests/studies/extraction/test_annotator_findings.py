@@ -123,8 +123,9 @@ def test_people_s_labels_judge_annotators_whose_texts_are_identical(world, lenie
 
 @pytest.mark.parametrize("down", [{"live": False}, {"down_after": 0}, {"down_after": 7}])
 def test_a_judge_that_is_down_gives_a_refusal_and_nothing_half_done(world, reworded, lenient, model, findings, down):
-    found = findings(world.fixture, reworded, world.snapshot, model(**down), lenient)
-    refused(found, Reason.JUDGE_DOWN, "start it")
+    judge = model(**down)
+    refused(findings(world.fixture, reworded, world.snapshot, judge, lenient), Reason.JUDGE_DOWN, "start it")
+    assert judge.closed
 
 
 def test_a_cap_that_is_reached_gives_a_refusal_and_nothing_half_done(world, reworded, lenient, model, findings):
@@ -176,6 +177,19 @@ def test_a_second_run_asks_nothing_and_finds_the_same(world, reworded, lenient, 
     assert findings(world.fixture, reworded, world.snapshot, silent, lenient, run="b", resume=True) == lived
     assert judge.asked
     assert silent.asked == []
+
+
+def test_a_model_behind_an_endpoint_finds_the_same_and_is_asked_each_question_once(
+    world, reworded, lenient, model, findings, endpoint, chat_judge, tmp_path
+):
+    """Its connections are closed after each basis and opened again for the next."""
+    says = anything(world)
+    endpoint.says = lambda request: says(request.question)
+    found = findings(world.fixture, reworded, world.snapshot, chat_judge(), lenient, journals=tmp_path / "chat")
+    assert found == findings(
+        world.fixture, reworded, world.snapshot, model(says), lenient, journals=tmp_path / "scripted"
+    )
+    assert len(endpoint.asked) == len(set(endpoint.asked)) >= 24
 
 
 def test_a_run_is_replayed_from_its_journals(world, reworded, lenient, model, findings, tmp_path):

@@ -11,9 +11,10 @@ from eval_pipeline.document import document_bytes
 from eval_pipeline.errors import EvidenceRefused, InputRefused
 from eval_pipeline.records import Alignment, Compliance, Reason, Refusal
 from eval_pipeline.studies.judge_calibration.asking import Predictions
-from eval_pipeline.studies.judge_calibration.comparison import compared, comparison_document, read_calibration
+from eval_pipeline.studies.judge_calibration.comparison import compared, comparison_document
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
 from eval_pipeline.studies.judge_calibration.document import calibration_document
+from eval_pipeline.studies.judge_calibration.recorded import read_calibration
 from eval_pipeline.studies.judge_calibration.verdict import verdicts
 from tests.studies.judge_calibration.made_up import LEVEL, composed, predicted
 

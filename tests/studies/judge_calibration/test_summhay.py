@@ -19,16 +19,16 @@ from statsmodels.stats.contingency_tables import mcnemar
 from eval_pipeline.records import Alignment, Outcome, Reason
 from eval_pipeline.stats.beta_binomial import Beta
 from eval_pipeline.stats.effects import leave_one_out_correlations
-from eval_pipeline.studies.judge_calibration.comparison import (
+from eval_pipeline.studies.judge_calibration.comparison import compared
+from eval_pipeline.studies.judge_calibration.confusion import Prediction, error_rates
+from eval_pipeline.studies.judge_calibration.gold import GoldTuple
+from eval_pipeline.studies.judge_calibration.recorded import (
     Calibration,
     Hashes,
     RecordedClaim,
     RecordedJudge,
     TupleOutcome,
-    compared,
 )
-from eval_pipeline.studies.judge_calibration.confusion import Prediction, error_rates
-from eval_pipeline.studies.judge_calibration.gold import GoldTuple
 from tests.studies.judge_calibration.made_up import LEVEL
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
