@@ -11,8 +11,8 @@ extraction = dg.define_asset_job(
     description="Extraction completeness, from the corpus to the verdict and its report.",
 )
 
-human_check = dg.define_asset_job(
-    "human_check",
+human_check_draw = dg.define_asset_job(
+    "human_check_draw",  # a name of its own: a job and an asset may not share one
     selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD,
     description="The sheet of the human check, drawn from what a run of the extraction study judged.",
 )
@@ -23,4 +23,4 @@ judge_calibration = dg.define_asset_job(
     description="Judge calibration, from the gold set to the verdict on the judge and its report.",
 )
 
-JOBS = [extraction, human_check, judge_calibration]
+JOBS = [extraction, human_check_draw, judge_calibration]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
@@ -16,6 +16,7 @@ from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.spending import Caps, Prices
+from eval_pipeline.plan import Share
 
 _SHOWN = 60  # letters of what was found
 _DIGITS = 9  # of a count; more is a slip
@@ -59,6 +60,7 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     plan: str = Field(default="", description="The plan; '' takes the one that comes with the study.")
     out: str = Field(default="", description="Where the findings go; '' takes a folder under the home.")
     human_check: str = Field(default="", description="A human check that was joined; '' for none.")
+    annotators: list[str] = Field(default=[], description="Two annotators' files, to be held against each other.")
     check_share: str = Field(default="", description="The share that people are to check; '' takes the plan's.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
@@ -75,13 +77,15 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     def share_to_check(self, of_plan: Fraction) -> Fraction:
         """The share that people are to check.
 
-        Raises: CheckRefused: it is no number.
+        Raises: CheckRefused: it is no share.
         """
+        if not self.check_share:
+            return of_plan
         try:
-            return Fraction(self.check_share) if self.check_share else of_plan
-        except (ValueError, ZeroDivisionError):
+            return TypeAdapter(Share).validate_python(self.check_share)
+        except ValidationError:
             raise CheckRefused(
-                f"a share of {self.check_share!r} was asked for; give a number such as 0.2 or 1/5"
+                f"a share of {self.check_share!r} was asked for; give a number up to 1, such as 0.2 or 1/5"
             ) from None
 
     def plan_path(self, study: str) -> Path:

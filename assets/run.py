@@ -80,7 +80,7 @@ def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
 
 def materialize_sheet(inputs: Mapping[str, Any]) -> None:
     """Runs the job that draws the sheet of the human check; what the judge said is known, or else it is asked."""
-    with _executed("human_check", inputs):
+    with _executed("human_check_draw", inputs):
         pass
 
 

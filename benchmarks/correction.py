@@ -8,11 +8,9 @@ An interval is meant for the population that the 100 entries come from. The trut
 which a fifth is known and to which the estimates lie nearer: of it a valid interval at 95 % holds more, some 97 %. The
 population's own coverage is measured as well, with 100 entries drawn again, with replacement, before each check.
 
-Source of the data: neulab/REALSumm, CC BY 4.0, from ../shared/data. judgy (0.1) takes part where it is installed.
+Source of the data: neulab/REALSumm, CC BY 4.0, from ../shared/data.
 """
 
-import importlib
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -23,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import judgy
 import numpy as np
 import numpy.typing as npt
 
@@ -45,8 +44,6 @@ LEVEL = Fraction(95, 100)
 ENDS = [0, 3]  # the first quartile and the last
 RAW, PEOPLE, RATIO, JUDGY = "raw judge", "people's 20 alone", "ratio", "judgy"
 DIFFERENCE, STRATA = "difference", "judge's verdicts as strata"
-
-judgy = importlib.import_module("judgy") if importlib.util.find_spec("judgy") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +173,6 @@ def by_judgy(study: Study) -> Found:
     Its unlabelled verdicts are those of all entries; those of the unchecked alone leave it further off. It has no
     interval for a difference, which here is that of two of its estimates.
     """
-    assert judgy is not None
     tp, fn, tn, fp = (int(count.sum()) for count in study.table.columns[2:])
     labels, verdicts = np.repeat([1, 1, 0, 0], [tp, fn, tn, fp]), np.repeat([1, 0, 0, 1], [tp, fn, tn, fp])
     yes, asked = study.table.supported.sum(axis=0), study.table.judged.sum(axis=0)
@@ -203,7 +199,7 @@ ESTIMATORS: dict[str, Estimator] = {
     RAW: raw,
     PEOPLE: people_alone,
     RATIO: ratio,
-    **({JUDGY: by_judgy} if judgy else {}),
+    JUDGY: by_judgy,
     DIFFERENCE: difference,
     STRATA: strata,
 }
@@ -319,13 +315,12 @@ def cells(tallies: Sequence[Tally]) -> str:
 
 def table(recall: Tallies, loss: Tallies) -> list[str]:
     """The figures as Markdown."""
-    rows = [
+    return [
         "| estimator | recall: held (least) | errs by (most) | width"
         " | Q1 - Q4: held (least) | errs by (most) | width |",
         "|---|---:|---:|---:|---:|---:|---:|",
         *(f"| {name} | {cells(recall[name])} | {cells(loss[name])} |" for name in recall),
     ]
-    return rows if judgy else [*rows, "judgy: not installed"]
 
 
 @dataclass(frozen=True, slots=True)

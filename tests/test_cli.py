@@ -192,6 +192,7 @@ def test_the_verdict_keeps_the_keys_and_types_of_its_contract(sample_run: Sample
         assert isinstance(claim["reason"], str | None)
         assert isinstance(claim["detail"], str)
         assert isinstance(claim["advisory"], bool)
+        assert claim["estimator"] == "raw"  # nobody checked any of it
         assert isinstance(claim["threshold"], float)
         assert isinstance(claim["estimate"], float | None)
         assert isinstance(claim["numerator"], int | None)
@@ -204,7 +205,8 @@ def test_the_verdict_keeps_the_keys_and_types_of_its_contract(sample_run: Sample
         assert row["quartile"] == place
     assert isinstance(document["frame"], dict)
     assert isinstance(document["judge"], dict)
-    assert document["hashes"].keys() == {"corpus", "fixture", "plan"}
+    assert document["hashes"].keys() == {"corpus", "fixture", "plan", "human_check"}
+    assert document["hashes"].pop("human_check") is None  # none was given
     assert all(re.fullmatch("[0-9a-f]{64}", found) for found in document["hashes"].values())
     assert all(isinstance(version, str) for version in document["versions"].values())
 
@@ -441,6 +443,13 @@ BAD: dict[str, tuple[Callable[[Path], list[str | Path]], str]] = {
     ),
     "propositions that are not there": (lambda f: ["--propositions", f / "none"], "--propositions"),
     "persist code that is not there": (lambda f: ["--persist-code", f / "none"], "--persist-code"),
+    "human check that is not there": (lambda f: ["--human-check", f / "none"], "--human-check"),
+    "human check that is none": (lambda f: ["--human-check", text_file(f, "{}")], "human check"),
+    "gold set that is not there": (lambda f: ["--gold", f / "none"], "none' is not there; give a file or a folder"),
+    "gold set that breaks a rule": (
+        lambda f: ["--gold", text_file(f, '{"tuple_kind": "poem"}')],
+        "field 'tuple_kind': found \"poem\", expected 'alignment' or 'constraint'",
+    ),
     "corpus that is not there": (
         lambda f: ["--corpus", f / "none"],
         "(No such file or directory); give a folder or a Postgres DSN",
@@ -465,6 +474,21 @@ def test_a_bad_input_is_one_line_on_stderr_and_exits_1(case: str, tmp_path: Path
     assert len(refusals) == 1
     assert refusals[0].startswith("eval-pipeline: ")
     assert expected in refusals[0]
+
+
+@pytest.mark.parametrize("case", [case for case in BAD if "corpus" in case])
+def test_a_corpus_that_cannot_be_read_leaves_a_whole_verdict_that_says_why(
+    case: str, small: Path, tmp_path: Path
+) -> None:
+    arguments, _ = BAD[case]
+    said = run("--propositions", small / "propositions.jsonl", "--out", tmp_path / "out", *arguments(tmp_path))
+    document = verdict(tmp_path / "out")
+    refusal = document["refusals"]["corpus"]
+    assert said.err == f"eval-pipeline: {refusal['detail']}\n"
+    assert {(claim["outcome"], claim["reason"]) for claim in document["claims"]} == {("skip", refusal["reason"])}
+    (raw,) = document["findings"]["correction"]["estimates"]
+    assert (raw["pooled"]["estimate"], document["findings"]["correction"]["gold"]) == (None, None)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
 def small_unless_named(given: list[str | Path], folder: Path) -> list[str | Path]:

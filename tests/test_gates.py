@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eval_pipeline.gates import at_least, at_most
+from eval_pipeline.gates import at_least, at_most, below
 from eval_pipeline.records import Outcome
 
 LAW = settings(deadline=None, derandomize=True, max_examples=60)
@@ -85,3 +85,20 @@ def test_a_gate_never_says_anything_but_pass_or_fail(estimate, threshold, compar
 def test_what_is_no_number_gets_no_outcome(gate, estimate, comparison):
     with pytest.raises((ValueError, OverflowError)):
         gate(estimate, FOUR_FIFTHS, comparison)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "threshold"),
+    [
+        pytest.param(0.95, GUARD, id="the-nearest-float-lies-below"),
+        pytest.param(1 - 0.2 / 0.5, Fraction(3, 5), id="kappa-of-.6"),
+        pytest.param(0.1 * 3, Fraction(3, 10), id="the-sum-lies-above"),
+        pytest.param(7 / 17, Fraction(7, 17), id="no-decimal"),
+    ],
+)
+def test_arithmetic_of_floats_does_not_move_a_number_off_its_threshold(estimate, threshold):
+    assert at_least(estimate, threshold, "exact") is at_most(estimate, threshold, "exact") is Outcome.PASS
+    assert below(estimate, threshold) is Outcome.FAIL
+    hair = Fraction(1, 10**11)
+    assert at_least(estimate, threshold + hair, "exact") is at_most(estimate, threshold - hair, "exact") is Outcome.FAIL
+    assert below(estimate, threshold + hair) is Outcome.PASS

@@ -43,6 +43,9 @@ NUMBERS = [
     "errors.calls.signal",
     "errors.calls.guard",
     "guard.level",
+    "human_check.share",
+    "human_check.kappa_at_least",
+    "human_check.unsure_at_most",
 ]
 
 
@@ -197,10 +200,26 @@ def test_a_value_of_a_wrong_type_is_refused_by_the_name_of_its_field(path, value
         ("judging.canaries", Decimal("-0.02"), "found -0.02, expected greater than or equal to 0"),
         ("errors.calls.probe", 2, "found 2, expected less than or equal to 1"),
         ("guard.judged_at_least", 0, "found 0, expected greater than or equal to 1"),
+        ("human_check.draw", "spans", "found \"spans\", expected 'entries' or 'judgments'"),
+        ("human_check.share", 0, "found 0, expected greater than 0"),
+        ("human_check.raters", 3, "found 3, expected less than or equal to 2"),
+        ("human_check.kappa_at_least", Decimal("-1.1"), "found -1.1, expected greater than or equal to -1"),
+        ("human_check.unsure_at_most", Decimal("1.1"), "found 1.1, expected less than or equal to 1"),
+        ("calibration.decides", "people", "found \"people\", expected 'raw', 'human_check' or 'gold'"),
+        ("calibration.trust", 2, "found 2, expected less than or equal to 1"),
+        ("calibration.trust", "a lot", 'found "a lot", expected a number, or a fraction in quotes such as "1/5"'),
+        ("calibration.gold", "no", "found \"no\", expected 'asked' or 'not_asked'"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_was_found_and_what_was_expected(field, value, said):
     assert f"field {field!r}: {said}" in refusal_of(with_value(tuple(field.split(".")), value))
+
+
+def test_a_plan_that_decides_by_a_gold_set_which_nobody_is_asked_about_is_refused():
+    values = with_value(("calibration", "decides"), "gold")
+    assert parse_plan(values, ExtractionPlan, "plan 'p'").calibration.decides == "gold"
+    values["calibration"]["gold"] = "not_asked"
+    assert "field 'calibration': found an object, expected gold = \"asked\", since it decides" in refusal_of(values)
 
 
 @pytest.mark.parametrize("value", [0, -5, Decimal("1.5"), "every", True], ids=str)

@@ -24,6 +24,7 @@ from eval_pipeline.report import figures
 from eval_pipeline.report.extraction import ReportInput, bound_figure, quartile_figure, report_files
 from eval_pipeline.seal import SealedPlan, sealed
 from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
+from eval_pipeline.studies.extraction.annotator_findings import GivenAnnotators
 from eval_pipeline.studies.extraction.correction import Correction
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
@@ -292,6 +293,7 @@ def extraction_verdict(
     judge_findings: JudgeFindings,
     corrected_recall: Correction,
     band_ledger: bands.BandLedger,
+    annotator_agreement: GivenAnnotators,
     sealed_plan: SealedPlan,
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """The verdict on each claim, with its reason, its numbers and what they rest on."""
@@ -314,6 +316,7 @@ def extraction_verdict(
         decided,
         evidence,
         band_ledger,
+        annotator_agreement.found,
         seal=sealed_plan.seal,
         plan_name=sealed_plan.values["name"],
         versions=_versions(),

@@ -6,15 +6,15 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from assets.checks import refusal_check
 from assets.metadata import materialized, to_meta
 from assets.resources import Home, StudyInputs
 from assets.studies.extraction import CODE, GROUP
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import CheckRefused
-from eval_pipeline.evidence import write_atomically
 from eval_pipeline.human_check.join import read_check
 from eval_pipeline.human_check.sheet import Sheet
-from eval_pipeline.report.sheets import sheet_files
+from eval_pipeline.report.sheets import write_sheet
 from eval_pipeline.seal import SealedPlan
 from eval_pipeline.studies.extraction.checking import SampledSheet, checkables, drawn_sheet
 from eval_pipeline.studies.extraction.correction import Correction, GivenCheck, correction_of
@@ -69,9 +69,10 @@ def human_check_sheet(human_check_sample: SampledSheet, inputs: StudyInputs, hom
     sheet: Sheet | None = human_check_sample.sheet
     if sheet is None:
         raise CheckRefused("nothing was judged, so that there is nothing to check; see what the run says of its inputs")
+    if not sheet.items:
+        raise CheckRefused("what was drawn has no signals that people could read; draw a larger share")
     out = Path(inputs.out) if inputs.out else home.out("human_check")
-    for name, data in sheet_files(sheet).items():
-        write_atomically(out / name, data)
+    write_sheet(out, sheet)
     about: dict[str, Any] = {
         "sheet": dg.MetadataValue.path(str(out / "sheet.html")),
         "id": sheet.id,
@@ -123,3 +124,9 @@ def corrected_recall(
         correction,
         {"decides": correction.decides, "estimates": rows, "refusal": correction.refusal and correction.refusal.detail},
     )
+
+
+@dg.asset_check(asset=corrected_recall, name="human_check_can_be_rested_on")
+def human_check_can_be_rested_on(corrected_recall: Correction) -> dg.AssetCheckResult:
+    """The human check that was given, if any, is of these texts, and its people agree as much as the plan asks."""
+    return refusal_check(corrected_recall.refusal)

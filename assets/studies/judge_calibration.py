@@ -12,9 +12,11 @@ from assets.metadata import materialized, to_meta
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
 from eval_pipeline.evidence import write_atomically
+from eval_pipeline.judge.claims import ALIGNMENT
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
-from eval_pipeline.judge.registry import judge_named
+from eval_pipeline.judge.registry import judge_on_meter
+from eval_pipeline.judge.spending import Meter
 from eval_pipeline.plan import read_plan
 from eval_pipeline.report.judge_calibration import report_files
 from eval_pipeline.seal import SealedPlan, sealed
@@ -91,10 +93,11 @@ def judge_predictions(
 ) -> dg.MaterializeResult[Predictions]:
     """What the judge says of every tuple, and again as often as the plan asks."""
     plan = calibration_plan.open(CalibrationPlan)
+    meter = Meter(inputs.caps, endpoint.endpoint(ALIGNMENT).prices)  # one, since a cap is the run's and not a prompt's
 
     def judge(prompt: Prompt) -> Judge:
         attempts = plan.asking.attempts
-        return judge_named(inputs.judge, prompt, endpoint.endpoint(prompt), attempts=attempts, caps=inputs.caps)
+        return judge_on_meter(inputs.judge, prompt, endpoint.endpoint(prompt), attempts=attempts, meter=meter)
 
     predictions = predict_in_journal(
         gold_set,

@@ -19,9 +19,10 @@ def compare_calibrations(
     first: Annotated[Path, typer.Argument(help="The findings folder of a calibration, or its report.json.")],
     second: Annotated[Path, typer.Argument(help="Those of another, over the same gold set.")],
     out: Annotated[Path | None, typer.Option(help="A file for the comparison, as JSON.")] = None,
-    level: Annotated[float, typer.Option(help="The coverage of the intervals.")] = 0.95,
 ) -> None:
     """Compare two calibrations: of two judges, or of one judge at two times, to see whether it drifts.
+
+    The intervals have the level of those of the two, which must be one.
 
     What a judge once said is known under its EVAL_PIPELINE_HOME and is not asked again: to see drift, measure it the
     second time under another.
@@ -29,7 +30,7 @@ def compare_calibrations(
     Exits 0, or 1 if the two cannot be compared.
     """
     one, other = read_calibration(first), read_calibration(second)
-    found = compared(one, other, level=level)
+    found = compared(one, other)
     if out is not None:
         write_atomically(out, document_bytes(comparison_document(one, other, found)))
     for line in _lines(one, other, found):
@@ -46,8 +47,8 @@ def _lines(first: Calibration, second: Calibration, found: Comparison) -> Iterat
     yield f"all {_cells(found.everything)}"
     yield f"alignment {_cells(found.alignment)}"
     yield f"constraint {_cells(found.constraint)}"
-    yield f"FNR {_change(found.false_negatives, float(found.level))}"
-    yield f"FPR {_change(found.false_positives, float(found.level))}"
+    yield f"FNR {_change(found.false_negatives, found.level)}"
+    yield f"FPR {_change(found.false_positives, found.level)}"
     yield f"{found.everything.changed} of {found.everything.n} tuples have another answer in the second"
     for name, wanted in (("first", True), ("second", False)):
         alone = [str(one.index) for one, _ in found.apart if one.right is wanted]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assets.resources import Home, home_folder
+from assets.resources import Home, StudyInputs, home_folder
 from assets.run import materialize_sheet
 from eval_pipeline.cli.findings import FAILED, progress_shown
 from eval_pipeline.cli.options import absolute, require_file, resolved, safe_corpus, with_absolute_file
@@ -24,7 +24,10 @@ from eval_pipeline.human_check.join import (
     read_check,
 )
 from eval_pipeline.human_check.sheet import read_sheet
-from eval_pipeline.report.sheets import SHEET, forms
+from eval_pipeline.plan import read_plan
+from eval_pipeline.report.sheets import SHEET, forms, require_no_sheet, write_unfilled
+from eval_pipeline.studies.extraction.checking import require_share
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 CHECK, DISAGREEMENTS = "human_check.json", "disagreements"
 _PEOPLE = 2
@@ -50,10 +53,10 @@ def draw(
     folder = _folder(out)
     for option, path in (("--propositions", propositions), ("--plan", plan)):
         require_file(option, path)
-    if (folder / SHEET).exists():
-        raise OutputRefused(
-            f"{str(folder / SHEET)!r} may be with somebody who fills it; name another folder with --out, or remove it"
-        )
+    require_no_sheet(folder)
+    asked = StudyInputs(plan=absolute(plan), check_share=share)
+    rules = read_plan(asked.plan_path("extraction"), ExtractionPlan)
+    require_share(asked.share_to_check(rules.human_check.share), rules)  # before any judge is asked
     inputs: dict[str, Any] = {
         "corpus": safe_corpus(corpus),
         "propositions": absolute(propositions),
@@ -87,6 +90,7 @@ def join(
     every = frozenset(item.id for item in read.items)
     people = [read_filled(path, sheet_id=read.id, items=every) for path in filled]
     require_different_people(people)
+    people.sort(key=lambda one: one.rater)  # in whichever order they were named, it is the same check
     if len(people) == _PEOPLE:
         found = agreement_of(people, read.items, read.rule)
         typer.echo(f"{found.same} of {found.items} items labelled alike before anything was settled")
@@ -94,10 +98,10 @@ def join(
         typer.echo(_in_words("Krippendorff's alpha", found.alpha))
     apart = disagreements(people, read.items)
     if apart and settled is None:
-        for name, data in forms(read.id, apart, name=DISAGREEMENTS).items():
-            write_atomically(drawn.parent / name, data)
+        unsettled = forms(read.id, apart, name=DISAGREEMENTS)
+        write_unfilled(drawn.parent, unsettled, instead="if it is settled, give it with --settled")
         typer.echo(f"to be settled: {drawn.parent / f'{DISAGREEMENTS}.html'}, or {DISAGREEMENTS}.csv beside it")
-    third = read_filled(settled, sheet_id=read.id, items=frozenset(i.id for i in apart)) if settled and apart else None
+    third = read_filled(settled, sheet_id=read.id, items=frozenset(i.id for i in apart)) if settled else None
     check = joined(read, people, third)
     path = out or drawn.parent / CHECK
     _freeze(check, path)

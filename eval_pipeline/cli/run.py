@@ -47,6 +47,10 @@ def extraction(
     human_check: Annotated[
         Path | None, typer.Option(help="What people said of a part of it; see `eval-pipeline human-check`.")
     ] = None,
+    annotators: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="The propositions of two annotators, each by itself, to be held against each other."),
+    ] = None,
     gold: Annotated[
         Path | None, typer.Option(help="Gold tuples that the judge is asked about too; else the bundled set.")
     ] = None,
@@ -69,7 +73,7 @@ def extraction(
         "--persist-code": persist_code,
         "--human-check": human_check,
     }
-    for option, path in files.items():
+    for option, path in [*files.items(), *(("--annotators", path) for path in annotators or ())]:
         require_file(option, path)
     _require_gold(gold)
     inputs: dict[str, Any] = {
@@ -81,6 +85,7 @@ def extraction(
         "persist_code": absolute(persist_code),
         "human_check": absolute(human_check),
         "gold": absolute(gold),
+        "annotators": [absolute(path) for path in annotators or ()],
         "resume": resume,
         **caps(cap_requests, cap_tokens, cap_usd),
     }

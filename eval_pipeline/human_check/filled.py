@@ -57,7 +57,7 @@ def read_filled(path: Path, *, sheet_id: str, items: frozenset[str]) -> Filled:
         faults.append(f"after the last line: found no line of {len(missing)} items ({missing[0]} first), expected all")
     if faults:
         raise MalformedCheck(what, faults)
-    return Filled(path.stem, labels)
+    return Filled(path.stem.encode("utf-8", "replace").decode("utf-8"), labels)  # of a name in no encoding, what can be
 
 
 def require_different_people(people: list[Filled]) -> None:
@@ -83,8 +83,10 @@ def _rows(path: Path, what: str) -> list[tuple[int, dict[str, str]]]:
         raise MalformedCheck(
             what, [f"byte {error.start + 1}: found a byte that is not UTF-8, expected UTF-8; save it as CSV UTF-8"]
         ) from None
-    first = text.split("\n", 1)[0]
-    table = csv.reader(io.StringIO(text, newline=""), delimiter=";" if first.count(";") > first.count(",") else ",")
+    first = next(iter(io.StringIO(text, newline="")), "")
+    delimiter = ";" if first.count(";") > first.count(",") else ","
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a premise may be as long as it is
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         header = [name.strip() for name in next(table, [])]
         if lacking := [name for name in _NEEDED if header.count(name) != 1]:

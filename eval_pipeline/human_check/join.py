@@ -17,6 +17,7 @@ from eval_pipeline.records import Interval, Reason, Refusal
 from eval_pipeline.stats.agreement import Agreement, agreement_interval
 from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.kappa import cohen_kappa
+from eval_pipeline.stats.scalars import reaches
 
 _CATEGORIES = tuple(Said)
 
@@ -72,7 +73,7 @@ class HumanCheck:
                 " another",
             )
         kappa = self.agreement.kappa if self.agreement else None
-        if kappa and kappa.estimate is not None and kappa.estimate < kappa_at_least:
+        if kappa and kappa.estimate is not None and not reaches(kappa.estimate, kappa_at_least):
             return Refusal(
                 Reason.RATERS_DISAGREE,
                 f"the people of the human check agree with a kappa of {kappa.estimate:.3f}, and the plan asks for"
@@ -126,6 +127,7 @@ def joined(sheet: Sheet, people: Sequence[Filled], settled: Filled | None) -> Hu
 def agreement_of(people: Sequence[Filled], items: Sequence[Item], rule: Rule) -> RaterAgreement:
     """How two people agree, unsure being an answer like the others."""
     table = np.array([[one.labels[item.id].value for one in people] for item in items], dtype=object)
+    table = table.reshape(len(items), len(people))  # of no items too
     premises = [content_hash(item.premise) for item in items]
 
     def coefficient(of: Callable[[], Agreement]) -> Coefficient:
@@ -171,9 +173,13 @@ def read_check(path: Path) -> HumanCheck:
     """
     frozen: _Frozen = read_record(path, _Frozen, "human check")
     check = replace(frozen.check, labels={item: Said(said) for item, said in frozen.check.labels.items()})
-    if check.hash != frozen.hash:
+    try:
+        now = check.hash
+    except (TypeError, ValueError):  # what stands for a number in it is none, or not finite
+        now = "nothing"
+    if now != frozen.hash:
         raise SealBroken(
-            f"human check {str(path)!r} was frozen as {frozen.hash[:12]} but now hashes to {check.hash[:12]};"
+            f"human check {str(path)!r} was frozen as {frozen.hash[:12]} but now hashes to {now[:12]};"
             " join the filled sheets again"
         )
     return check

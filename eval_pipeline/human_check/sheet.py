@@ -56,8 +56,8 @@ class Item:
 
     @cached_property
     def id(self) -> str:
-        """The first digits of the hash of what is shown."""
-        return content_hash([self.task.value, self.premise, self.hypothesis])[:_ID_DIGITS]
+        """The first digits of the hash of what is shown, behind a letter that makes them no number to a spreadsheet."""
+        return f"i{content_hash([self.task.value, self.premise, self.hypothesis])[:_ID_DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Sheet:
 
     @property
     def id(self) -> str:
-        """By which a filled copy says which sheet it is of."""
-        return self.hash[:_ID_DIGITS]
+        """By which a filled copy says which sheet it is of; no number to a spreadsheet, as in `Item.id`."""
+        return f"s{self.hash[:_ID_DIGITS]}"
 
 
 def sheet_bytes(sheet: Sheet) -> bytes:

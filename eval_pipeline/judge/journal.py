@@ -56,13 +56,23 @@ class Record(BaseModel):
 
 
 class Head(BaseModel):
-    """The first line of a run's journal: which run wrote it, what for, with which judge, and under which plan."""
+    """The first line of a run's journal: which run wrote it, what for, with which judge, and under which plan.
+
+    `others` are the judges of the run's other journals, where it keeps one under each prompt: what a run was begun with
+    can then be read from any of them, also from one that was written when another had no more to be asked.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     run: str
     purpose: Literal["run", "pilot"] = "run"
     judge: dict[str, Any]
+    others: tuple[dict[str, Any], ...] = ()
     plan: dict[str, Any]
+
+    @property
+    def judges(self) -> tuple[dict[str, Any], ...]:
+        """Every judge of the run, that of this journal first."""
+        return (self.judge, *self.others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,21 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int,
 
     Args:
         attempts: the most requests that a judge behind an endpoint may send for one question.
-        caps: the most that such a judge may spend.
+        caps: the most that such a judge may spend; of several judges of one run, see `judge_on_meter`.
+
+    Raises: JudgeUnknown, MalformedLabels, MalformedJournal: as `judge_on_meter`.
+
+    """
+    return judge_on_meter(name, prompt, endpoint, attempts=attempts, meter=Meter(caps, endpoint.prices))
+
+
+def judge_on_meter(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int, meter: Meter) -> Judge:
+    """The judge, ready to be asked, and on a meter that others may be on too.
+
+    Args:
+        attempts: the most requests that a judge behind an endpoint may send for one question.
+        meter: counts what such a judge spends, at the meter's prices, and holds it under the caps together with what
+            the others spend; one for all judges of a run.
 
     Raises:
         JudgeUnknown: no such kind, no file named where the kind needs one, no endpoint for `chat`, or a cap on money
@@ -44,11 +58,12 @@ def judge_named(name: str, prompt: Prompt, endpoint: Endpoint, *, attempts: int,
         ]
         if missing:
             raise JudgeUnknown(f"judge 'chat' is not configured; set {' and '.join(missing)}")
-        if caps.usd is not None and endpoint.prices is None:
+        caps = meter.caps
+        if caps.usd is not None and meter.spending.prices is None:
             raise JudgeUnknown("a cap in USD needs the judge's prices; set EVAL_PIPELINE_JUDGE_PRICES")
         if (caps.tokens, caps.usd) != (None, None) and endpoint.longest_answer is None:
             raise JudgeUnknown("a cap on tokens or money needs the longest answer; leave max_tokens in the request")
-        return ChatJudge(endpoint, prompt, attempts=attempts, meter=Meter(caps, endpoint.prices))
+        return ChatJudge(endpoint, prompt, attempts=attempts, meter=meter)
     raise JudgeUnknown(f"judge {name!r} is unknown; expected one of {KINDS}")
 
 

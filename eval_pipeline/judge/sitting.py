@@ -1,7 +1,7 @@
 """A sitting of a judge: the desk that it sits at, and the journal that is kept of it."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,19 @@ from eval_pipeline.judge.resume import require_same_run
 logger = logging.getLogger("eval_pipeline")
 
 
+def head_of(
+    judge: Judge, others: Sequence[Judge], plan: Mapping[str, Any], *, run: str, purpose: Literal["run", "pilot"]
+) -> Head:
+    """What stands at the head of a judge's journal in a run that has those others too."""
+    return Head(
+        run=run,
+        purpose=purpose,
+        judge=dict(judge.identity),
+        others=tuple(dict(other.identity) for other in others),
+        plan=dict(plan),
+    )
+
+
 @contextmanager
 def desk_in_journal(
     judge: Judge,
@@ -26,6 +39,7 @@ def desk_in_journal(
     run: str,
     purpose: Literal["run", "pilot"],
     resume: bool,
+    others: Sequence[Judge] = (),
 ) -> Iterator[Desk]:
     """A desk that knows what the judge said in earlier runs, and keeps what it says in this one.
 
@@ -37,11 +51,12 @@ def desk_in_journal(
         run: names the journal; no other run may have that name.
         purpose: what it is for; only a run can be gone on with.
         resume: whether this is to go on with the last run, and with no other.
+        others: the judges of the run's other journals, where it asks under several prompts.
 
     Raises: RunDiffers: it is to go on with the last run, and was begun otherwise.
 
     """
-    head = Head(run=run, purpose=purpose, judge=dict(judge.identity), plan=dict(plan))
+    head = head_of(judge, others, plan, run=run, purpose=purpose)
     if resume:
         require_same_run(journals, head)
     if judge.kind == REPLAY:  # what was recorded elsewhere is no answer of the judge's own, and is kept nowhere

@@ -104,10 +104,12 @@ class Meter:
 
     What a request may cost is set aside before it is sent, and put right when it is known, so calls in flight together
     cannot go over a cap unseen. Where a server counts more than was expected, more is expected of it from then on.
+
+    Judges that have one meter share its caps: together they spend no more, one after the other or in one event loop.
     """
 
     def __init__(self, caps: Caps, prices: Prices | None) -> None:
-        self._caps = caps
+        self.caps = caps
         self.spending = Spending(prices)
         self._aside = NOTHING
         self._in_flight = 0
@@ -141,7 +143,7 @@ class Meter:
 
     def _cap_under(self, aside: Tokens, wanted: Tokens) -> str | None:
         """The cap that one more request could go over, with so much set aside for others."""
-        spent, caps = self.spending, self._caps
+        spent, caps = self.spending, self.caps
         prompt, completion = (
             spent.prompt_tokens + aside.prompt + wanted.prompt,
             spent.completion_tokens + aside.completion + wanted.completion,

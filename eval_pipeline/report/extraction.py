@@ -105,15 +105,15 @@ def quartile_figure(document: dict[str, Any], palette: Palette) -> Figure | None
 
 def bound_figure(document: dict[str, Any], histogram: Histogram | None, palette: Palette) -> Figure | None:
     """How the resampled differences lie about the bound; None where that claim withholds its numbers."""
-    claim = document["claims"][1]
-    if histogram is None or claim["interval"] is None:
+    claim, bound = document["claims"][1], document["findings"]["uniformity"]["upper_bound"]
+    if histogram is None or bound is None:
         return None
     return figures.histogram(
         histogram.edges,
         histogram.counts,
         bar=claim["threshold"],
         bar_label=f"bar {claim['threshold']:g}",
-        bound=claim["interval"][1],
+        bound=bound,
         palette=palette,
     )
 

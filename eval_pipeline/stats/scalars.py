@@ -12,6 +12,8 @@ from eval_pipeline.stats.arrays import reals, whole_numbers
 
 Chosen = TypeVar("Chosen", bound=str)
 
+_ROUNDED = Fraction(1, 10**12)
+
 
 def whole_number(value: int, name: str, *, at_least: int | None = None) -> int:
     """One whole number as a Python integer, which does not wrap around.
@@ -86,6 +88,16 @@ def as_printed(value: Number, name: str) -> Fraction:
     Raises: InputRefused: it is missing, infinite, or not one number.
     """
     return value if isinstance(value, Fraction) else Fraction(repr(real_number(value, name)))
+
+
+def reaches(value: Number, bar: Fraction) -> bool:
+    """Whether a number is the bar or lies above it; a float may have lost as much as 1e-12 to arithmetic on the way.
+
+    What is .6 exactly may come out as 0.5999999999999999, and .95 is no float at all.
+
+    Raises: ValueError, OverflowError: it is not finite.
+    """
+    return Fraction(value) + (_ROUNDED if isinstance(value, float) else 0) >= bar
 
 
 def exact_level(level: Number) -> Fraction:

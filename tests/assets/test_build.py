@@ -13,6 +13,7 @@ import pytest
 
 from assets import resources
 from assets.build import build_defs
+from assets.jobs import JOBS
 from assets.resources import Home, JudgeEndpoint, StudyInputs, home_folder, judge_endpoint
 from eval_pipeline.judge.prompt import prompt_named
 
@@ -29,6 +30,11 @@ CHAIN = (
     "uniformity_bound",
     "precision_guard",
     "judge_findings",
+    "human_check",
+    "human_check_sample",
+    "human_check_sheet",
+    "corrected_recall",
+    "annotator_agreement",
     "band_ledger",
     "extraction_verdict",
     "extraction_report",
@@ -55,6 +61,35 @@ def test_the_definitions_load_without_a_word(caplog: pytest.LogCaptureFixture) -
 
 def test_the_chain_stands_in_one_group_under_the_names_that_were_promised() -> None:
     assert set(CHAIN) <= {name for name, spec in specs().items() if spec.group_name == "extraction"}
+
+
+def made_by(job: str) -> set[str]:
+    """The assets that a job makes."""
+    keys = build_defs().resolve_job_def(job).asset_layer.executable_asset_keys
+    return {key.to_user_string() for key in keys}
+
+
+def test_the_job_of_the_study_makes_the_chain_and_the_gold_set_but_no_sheet_for_people() -> None:
+    assert made_by("extraction") == {*CHAIN, "gold_set"} - {"human_check_sheet"}
+
+
+def test_the_job_of_the_sheet_makes_what_it_is_drawn_from_and_no_verdict() -> None:
+    assert made_by("human_check_draw") == {
+        "sealed_plan",
+        "corpus",
+        "proposition_fixture",
+        "gold_set",
+        "frame",
+        "nli_judgments",
+        "proposition_fates",
+        "human_check_sample",
+        "human_check_sheet",
+    }
+
+
+def test_no_job_has_the_name_of_an_asset() -> None:
+    """Dagster holds both in one space, and loads nothing where two names clash."""
+    assert {job.name for job in JOBS}.isdisjoint(specs())
 
 
 @pytest.mark.parametrize("name", CHAIN)

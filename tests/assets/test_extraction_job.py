@@ -57,9 +57,17 @@ def test_one_edited_proposition_changes_the_fixture_and_what_rests_on_it_and_not
     before = data_versions(run)
     after = data_versions(new_bench().run({"corpus": str(corpus), "propositions": str(edited)}))
     same = {name for name in after if after[name] == before[name]}
-    assert same >= {"corpus", "sealed_plan", "band_ledger"}
+    assert same >= {"corpus", "sealed_plan", "gold_set", "human_check", "band_ledger"}
     assert same.isdisjoint(
-        {"proposition_fixture", "frame", "nli_judgments", "entry_quartiles", "recall_estimate", "extraction_verdict"}
+        {
+            "proposition_fixture",
+            "frame",
+            "nli_judgments",
+            "entry_quartiles",
+            "recall_estimate",
+            "corrected_recall",
+            "extraction_verdict",
+        }
     )
 
 
@@ -71,6 +79,7 @@ def test_the_data_versions_of_corpus_fixture_and_plan_are_the_hashes_of_the_verd
         "corpus": versions["corpus"],
         "fixture": versions["proposition_fixture"],
         "plan": versions["sealed_plan"],
+        "human_check": None,
     }
 
 

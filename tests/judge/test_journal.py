@@ -3,6 +3,7 @@ import json
 import pytest
 
 from eval_pipeline.errors import MalformedJournal
+from eval_pipeline.judge import sitting
 from eval_pipeline.judge.journal import (
     Head,
     JournalWriter,
@@ -125,6 +126,7 @@ class TestTheHead:
             "run": "run",
             "purpose": "run",
             "judge": {"kind": "scripted", "name": "a"},
+            "others": [],
             "plan": {"study": "s", "seed": 1},
         }
         assert not any("run" in line for line in lines)
@@ -134,12 +136,20 @@ class TestTheHead:
         journal = read_journal(written)
         assert (len(journal.records), journal.unreadable, journal.torn) == (3, (), False)
 
-    def test_without_a_purpose_is_that_of_a_run(self, written):
+    def test_without_a_purpose_or_other_judges_is_that_of_a_run_with_one(self, written):
         """As an earlier version wrote it."""
         first, *lines = lines_of(written)
-        del first["purpose"]
+        del first["purpose"], first["others"]
         write_lines(written, [first, *lines])
         assert read_head(written).purpose == "run"
+        assert read_head(written).judges == (first["judge"],)
+
+    def test_names_the_judges_of_the_other_journals_of_its_run(self, tmp_path, judge, scripted, questions):
+        other = scripted("b", "SUPPORTED")
+        head = sitting.head_of(judge, [other], {"study": "s"}, run="run", purpose="run")
+        with JournalWriter(tmp_path, head) as journal:
+            journal.append(judgment(judge, questions(1)[0]), judge)
+        assert read_head(journal.path).judges == (judge.identity, other.identity)
 
     def test_may_be_absent(self, written):
         """As where a file was written as a finding is, or by an earlier version."""

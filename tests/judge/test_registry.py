@@ -10,8 +10,8 @@ from eval_pipeline.judge.journal import record_fields
 from eval_pipeline.judge.offline import LexicalJudge
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import key
-from eval_pipeline.judge.registry import judge_named
-from eval_pipeline.judge.spending import CapReached, Caps, Prices
+from eval_pipeline.judge.registry import judge_named, judge_on_meter
+from eval_pipeline.judge.spending import CapReached, Caps, Meter, Prices
 from eval_pipeline.records import Answer, Judgment, Label, Question
 
 NO_CAPS = Caps()
@@ -225,6 +225,54 @@ def test_chat_spends_no_more_than_it_is_given(named, somewhere, server, completi
     with pytest.raises(CapReached):
         answers_of(named("chat", caps=Caps(requests=2), **somewhere | {"base_url": server.url}), *questions(3))
     assert len(server.requests) == 2
+
+
+class TestJudgesOnOneMeter:
+    """Such as one under two prompts, or two in one step of a run."""
+
+    @pytest.fixture
+    def on(self, endpoint_at, somewhere, server):
+        """Two judges at the server on that meter, under two prompts."""
+
+        def on(meter, **endpoint):
+            at = endpoint_at(**somewhere | {"base_url": server.url} | endpoint)
+            return [
+                judge_on_meter("chat", prompt_named(prompt), at, attempts=3, meter=meter)
+                for prompt in ("nli-v1", "nli-compat")
+            ]
+
+        return on
+
+    def test_spend_no_more_together_than_one_may(self, on, server, completion, answers_of, questions):
+        server.in_turn(completion("SUPPORTED"))
+        first, second = on(Meter(Caps(requests=3), None))
+        answers_of(first, *questions(2))
+        with pytest.raises(CapReached, match=r"3 requests leaves .* 3 requests, 120 tokens were spent"):
+            answers_of(second, *questions(3))
+        assert len(server.requests) == 3
+        assert first.spending is second.spending
+
+    def test_of_what_one_has_spent_the_other_is_refused_at_once(self, on, server, completion, answers_of, questions):
+        server.in_turn(completion("SUPPORTED"))
+        first, second = on(Meter(Caps(requests=2), None))
+        answers_of(first, *questions(2))
+        with pytest.raises(CapReached):
+            answers_of(second, *questions(1))
+        assert len(server.requests) == 2
+
+    def test_are_held_under_a_cap_on_money_at_the_prices_of_the_meter(self, on):
+        with pytest.raises(JudgeUnknown, match="set EVAL_PIPELINE_JUDGE_PRICES"):
+            on(Meter(Caps(usd=1.0), None))
+        assert on(Meter(Caps(usd=1.0), Prices(1.0, 2.0)))[1].spending.usd == 0
+
+    def test_are_refused_a_cap_on_what_has_no_end(self, on):
+        with pytest.raises(JudgeUnknown, match="needs the longest answer"):
+            on(Meter(Caps(tokens=1), None), extra={"max_tokens": None})
+
+    def test_may_be_offline_and_spend_nothing(self, endpoint_at):
+        meter = Meter(Caps(requests=0), None)
+        judge = judge_on_meter("lexical", prompt_named("nli-v1"), endpoint_at(""), attempts=3, meter=meter)
+        assert judge == LexicalJudge()
 
 
 @pytest.mark.parametrize("extra", [{"model": "other"}, {"stream": True}])

@@ -32,17 +32,18 @@ def at(chat_at):
     return lambda **changes: chat_at(**{"base_url": URL, "revision": "r1", **changes})
 
 
-def head_of(judge, plan=PLAN, run="now", purpose="run"):
-    return Head(run=run, purpose=purpose, judge=dict(judge.identity), plan=deepcopy(dict(plan)))
+def head_of(judge, plan=PLAN, run="now", purpose="run", others=()):
+    beside = tuple(dict(other.identity) for other in others)
+    return Head(run=run, purpose=purpose, judge=dict(judge.identity), others=beside, plan=deepcopy(dict(plan)))
 
 
 @pytest.fixture
 def begun(tmp_path):
     """Keeps a run of that judge and plan in a folder of the judge's own; it was last written so many seconds ago."""
 
-    def begun(judge, plan=PLAN, *, run="then", seconds_ago=100.0, purpose="run"):
+    def begun(judge, plan=PLAN, *, run="then", seconds_ago=100.0, purpose="run", others=()):
         judgment = Judgment(key(judge, QUESTION), QUESTION, Answer("SUPPORTED", None, 1, 0.0, 9), Label.SUPPORTED, None)
-        with JournalWriter(tmp_path / fingerprint(judge)[:16], head_of(judge, plan, run, purpose)) as journal:
+        with JournalWriter(tmp_path / fingerprint(judge)[:16], head_of(judge, plan, run, purpose, others)) as journal:
             journal.append(judgment, judge)
         at = journal.path.stat().st_mtime - seconds_ago
         os.utime(journal.path, (at, at))
@@ -51,10 +52,10 @@ def begun(tmp_path):
     return begun
 
 
-def differs(folder, *now):
+def differs(folder, now):
     """What is said of a run that is not the last one."""
     with pytest.raises(RunDiffers) as refused:
-        require_same_run(folder, *now)
+        require_same_run(folder, now)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -231,8 +232,8 @@ class TestOfSeveralRuns:
 
     def test_the_last_one_may_be_another_judges(self, tmp_path, at, begun):
         """Else whoever changed the model would go on with the run before, and never know."""
-        begun(at(), seconds_ago=200)
-        begun(at(model="n"), seconds_ago=100)
+        begun(at(), run="first", seconds_ago=200)
+        begun(at(model="n"), run="second", seconds_ago=100)
         assert "judge.model was 'n' and is 'm'" in differs(tmp_path, head_of(at()))
         require_same_run(tmp_path, head_of(at(model="n")))
 
@@ -269,22 +270,132 @@ def test_what_a_head_says_is_compared_as_json_holds_it(tmp_path, at, begun):
     require_same_run(tmp_path, Head(**first))
 
 
-def test_of_a_run_with_several_journals_the_last_need_be_but_one_of_them(tmp_path, at, begun):
-    begun(at(model="m"))
-    heads = [head_of(at(model=model)) for model in ("other", "m")]
-    require_same_run(tmp_path, *heads)
-    require_same_run(tmp_path, *heads[::-1])
+class TestOfARunUnderTwoPrompts:
+    """Which keeps a journal under each; here under nli-v1 and nli-compat, in that order."""
+
+    PROMPTS = (prompt_named("nli-v1"), prompt_named("nli-compat"))
+
+    @pytest.fixture
+    def judges(self, at):
+        """Both judges, with those prompts in another wording, and otherwise as changed."""
+
+        def judges(*reworded, **changes):
+            return [
+                at(prompt=replace(prompt, system="Judge.") if place in reworded else prompt, **changes)
+                for place, prompt in enumerate(self.PROMPTS)
+            ]
+
+        return judges
+
+    @pytest.fixture
+    def left(self, begun, judges):
+        """The journals that a run left: under either prompt or both, the last one written last.
+
+        An earlier version `names` no other judge in a head.
+        """
+
+        def left(*places, names=True, run="then", seconds_ago=100.0, plan=PLAN):
+            both = judges()
+            return [
+                begun(
+                    both[place],
+                    plan,
+                    run=run,
+                    seconds_ago=seconds_ago - number,
+                    others=[both[1 - place]] if names else (),
+                )
+                for number, place in enumerate(places)
+            ]
+
+        return left
+
+    def now(self, both, plan=PLAN):
+        return head_of(both[0], plan, others=both[1:])
+
+    @pytest.mark.parametrize("names", [True, False], ids=["named", "unnamed"])
+    @pytest.mark.parametrize("places", [(0, 1), (1, 0), (0,), (1,)])
+    def test_as_it_was_begun_it_goes_on(self, tmp_path, judges, left, places, names):
+        left(*places, names=names)
+        require_same_run(tmp_path, self.now(judges()))
+        require_same_run(tmp_path, self.now(judges()[::-1]))
+
+    @pytest.mark.parametrize("reworded", [(0,), (1,), (0, 1)], ids=["the first", "the second", "both"])
+    @pytest.mark.parametrize("places", [(0, 1), (1, 0), (0,), (1,)])
+    def test_with_any_prompt_reworded_it_is_refused_whichever_journals_are_left(
+        self, tmp_path, judges, left, places, reworded
+    ):
+        left(*places)
+        said = differs(tmp_path, self.now(judges(*reworded)))
+        assert said.count("judge.prompt.sha256 was") == said.count(" and is ") == len(reworded)
+        for place, prompt in enumerate(self.PROMPTS):
+            clause = f"judge.prompt.sha256 was '{prompt.hash[:8]}"
+            assert (clause in said) == (f"under '{prompt.id}'" in said) == (place in reworded)
+
+    @pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+    @pytest.mark.parametrize("reworded", [(0,), (1,), (0, 1)])
+    def test_also_where_no_head_names_the_other_judge(self, tmp_path, judges, left, places, reworded):
+        paths = dict(zip(places, left(*places, names=False), strict=True))
+        said = differs(tmp_path, self.now(judges(*reworded)))
+        assert said.count("judge.prompt.sha256 was") == len(reworded)
+        newest = next(place for place in reversed(places) if place in reworded)
+        assert said.startswith(f"the last run, of journal {str(paths[newest])!r}, was begun otherwise: ")
+
+    @pytest.mark.parametrize("places", [(0, 1), (1, 0), (0,), (1,)])
+    @pytest.mark.parametrize("reworded", [(), (0,), (1,), (0, 1)])
+    def test_another_model_and_another_plan_are_said_once_and_without_a_prompt(
+        self, tmp_path, judges, left, places, reworded
+    ):
+        left(*places)
+        said = differs(tmp_path, self.now(judges(*reworded, model="n"), changed(seed=7)))
+        assert said.count("judge.model was 'm' and is 'n';") == said.count("plan.seed was 4242 and is 7;") == 1
+        assert said.count("judge.prompt.sha256 was") == len(reworded)
+
+    def test_another_plan_alone_is_refused(self, tmp_path, judges, left):
+        left(0, 1)
+        assert ": plan.seed was 4242 and is 7; put back" in differs(tmp_path, self.now(judges(), changed(seed=7)))
+
+    def test_a_field_that_differs_by_prompt_is_said_of_each(self, tmp_path, at, begun):
+        """As max_tokens does, where each prompt has its own."""
+        then = [at(prompt=prompt, max_tokens=tokens) for prompt, tokens in zip(self.PROMPTS, (8, 64), strict=True)]
+        begun(then[0], others=then[1:])
+        said = differs(tmp_path, self.now([at(prompt=prompt, max_tokens=9) for prompt in self.PROMPTS]))
+        assert "judge.decoding.max_tokens was 8 and is 9 under 'nli-v1'" in said
+        assert "judge.decoding.max_tokens was 64 and is 9 under 'nli-compat'" in said
+
+    def test_a_prompt_with_a_new_name_is_held_against_the_one_that_is_gone(self, tmp_path, judges, left, at):
+        left(1)
+        renamed = at(prompt=replace(self.PROMPTS[1], id="nli-v2"))
+        said = differs(tmp_path, self.now([judges()[0], renamed]))
+        assert "judge.prompt.id was 'nli-compat' and is 'nli-v2' under 'nli-compat'" in said
+        assert "'nli-v1'" not in said
+
+    def test_one_that_was_gone_on_with_and_asked_under_one_prompt_alone_still_names_both(self, tmp_path, judges, left):
+        """The second run knew all answers under the first prompt, and so left no journal under it."""
+        left(0, 1, run="first", seconds_ago=300)
+        left(1, run="second", seconds_ago=100)
+        require_same_run(tmp_path, self.now(judges()))
+        assert "judge.prompt.sha256 was" in differs(tmp_path, self.now(judges(0)))
+
+    def test_journals_of_earlier_runs_are_passed_over(self, tmp_path, judges, left):
+        left(0, 1, run="first", seconds_ago=300, plan=changed(seed=1))
+        left(0, run="second", seconds_ago=100, names=False)
+        require_same_run(tmp_path, self.now(judges(1)))  # which the second run never asked under, and names not
+
+    def test_without_a_run_it_is_said_once(self, tmp_path, judges):
+        assert differs(tmp_path, self.now(judges())).count("there is no run to go on with") == 1
+
+    def test_a_head_with_a_judge_of_another_shape_is_refused_and_does_not_break_it(self, tmp_path, judges, left):
+        (path,) = left(0, names=False)
+        first, *lines = path.read_text().splitlines(keepends=True)
+        damaged = json.loads(first) | {"others": [{"kind": "chat", "prompt": 3}]}
+        path.write_text("".join([json.dumps(damaged) + "\n", *lines]))
+        assert "judge.prompt was 3 and is " in differs(tmp_path, self.now(judges()))
 
 
-def test_of_several_heads_the_nearest_says_in_what_the_last_run_differs(tmp_path, at, begun):
-    begun(at(model="m"))
-    plan = changed(seed=7)
-    heads = [head_of(at(model=model), plan) for model in ("other", "m")]
-    for order in (heads, heads[::-1]):
-        said = differs(tmp_path, *order)
-        assert "plan.seed was 4242 and is 7" in said
-        assert "judge." not in said
-
-
-def test_of_several_heads_it_is_said_once_that_there_is_no_run(tmp_path, at):
-    assert differs(tmp_path, head_of(at()), head_of(at(model="other"))).count("there is no run to go on with") == 1
+def test_judges_that_need_no_prompt_are_held_against_each_other_by_their_task(tmp_path, begun):
+    both = [LexicalJudge("alignment"), LexicalJudge("constraint")]
+    for judge, other in (both, both[::-1]):
+        begun(judge, others=[other])
+    for one, other in (both, both[::-1]):
+        require_same_run(tmp_path, head_of(one, others=[other]))
+    assert "judge.task was 'constraint'" in differs(tmp_path, head_of(both[0]))

@@ -193,6 +193,60 @@ class TestACap:
         run(spent())
 
 
+class TestAMeterThatSeveralJudgesHave:
+    """One after the other, each in an event loop of its own, as the prompts of a calibration are asked."""
+
+    @pytest.mark.parametrize(
+        ("caps", "count", "named"),
+        [
+            (Caps(requests=7), 7, "the cap of 7 requests"),
+            (Caps(tokens=1000), 10, "the cap of 1,000 tokens"),
+            (Caps(usd=0.0029), 10, "the cap of 0.0029 USD"),
+        ],
+    )
+    def test_leaves_the_second_what_the_first_has_left(self, caps, count, named):
+        meter = Meter(caps, PRICES)
+        for _ in range(count - 2):
+            run(spend(meter))
+        found, said = run(spend_until_refused(meter))
+        assert found == 2
+        assert said.startswith(f"{named} leaves no room for one more request: {count} requests, {100 * count:,} tokens")
+
+    def test_may_be_waited_for_in_one_loop_after_the_other(self):
+        async def one_waits(meter):
+            aside = await meter.set_aside(EXPECTED)
+            waiting = asyncio.create_task(meter.set_aside(EXPECTED))
+            await a_while()
+            assert not waiting.done()
+            meter.settle(aside, NOTHING)
+            meter.settle(await waiting, NOTHING)
+
+        meter = Meter(Caps(tokens=150), None)
+        for _ in range(3):
+            run(one_waits(meter))
+        assert (meter.spending.requests, meter.spending.tokens) == (6, 0)
+
+    def test_is_none_the_worse_for_one_that_was_called_off_while_it_waited(self):
+        async def called_off(meter):
+            aside = await meter.set_aside(EXPECTED)
+            waiting = asyncio.create_task(meter.set_aside(EXPECTED))
+            await a_while()
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            meter.settle(aside, NOTHING)
+
+        async def goes_on(meter):
+            aside = await meter.set_aside(EXPECTED)
+            waiting = asyncio.create_task(meter.set_aside(EXPECTED))
+            await a_while()
+            meter.settle(aside, Tokens(40, 0))
+            return await waiting
+
+        meter = Meter(Caps(tokens=150), None)
+        run(called_off(meter))
+        assert run(goes_on(meter)) == EXPECTED
+
+
 class TestAServerThatCountsMoreThanWasExpected:
     def test_is_expected_to_from_then_on(self):
         async def spent():

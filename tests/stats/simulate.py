@@ -1,6 +1,7 @@
 """Made-up studies whose truth is known: clusters of unequal size whose items are alike, and a judge that errs."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Protocol
 
 import numpy as np
@@ -16,13 +17,20 @@ OF_ONE_CLUSTER = 0.6  # how often the groups of a cluster are easy or hard toget
 
 
 def clustered(
-    rng: np.random.Generator, studies: int, clusters: int, rates: Sequence[float], *, alike: float = 0.2
+    rng: np.random.Generator,
+    studies: int,
+    clusters: int,
+    rates: Sequence[float],
+    *,
+    alike: float = 0.2,
+    sizes: tuple[int, int] = (1, 8),
 ) -> tuple[Table, Table]:
     """Successes and trials, each of shape (studies, clusters, groups): 1 to 8 trials a cell, `rates` in truth.
 
     The chance of a success varies between clusters by a beta law whose intraclass correlation is `alike`.
     """
-    trials = rng.integers(1, 9, (studies, clusters, len(rates)))
+    least, most = sizes
+    trials = rng.integers(least, most + 1, (studies, clusters, len(rates)))
     own, of_cluster = rng.random(trials.shape), rng.random((studies, clusters, 1))
     place = np.where(rng.random(trials.shape) < OF_ONE_CLUSTER, of_cluster, own)
     chances = np.empty(trials.shape)
@@ -41,9 +49,10 @@ def judged(
     sensitivity: PerGroup,
     specificity: PerGroup,
     checked: int,
+    sizes: tuple[int, int] = (1, 8),
 ) -> list[JudgedClusters]:
     """Studies of a judge of these error rates, of whose clusters the first `checked` were checked whole."""
-    true, trials = clustered(rng, studies, clusters, rates)
+    true, trials = clustered(rng, studies, clusters, rates, sizes=sizes)
     hits = rng.binomial(true, np.broadcast_to(sensitivity, true.shape))
     alarms = rng.binomial(trials - true, np.broadcast_to(1 - np.asarray(specificity), true.shape))
     seen = (np.arange(clusters) < checked)[:, None]
@@ -53,6 +62,22 @@ def judged(
         *(np.where(seen, known, 0) for known in (hits, true - hits, trials - true - alarms, alarms)),
     )
     return [JudgedClusters(*of_study) for of_study in zip(*columns, strict=True)]
+
+
+def checked_by_verdict(
+    rng: np.random.Generator, study: JudgedClusters, *, of_yes: float = 0.5, of_no: float = 0.5
+) -> JudgedClusters:
+    """A study that was checked whole, with a share of its checks in each group: of the judge's yes and of its no."""
+    hits, misses, rejections, alarms = (np.zeros_like(study.judged) for _ in range(4))
+    for share, right, wrong, all_right, all_wrong in (
+        (of_yes, hits, alarms, study.true_positives, study.false_positives),
+        (of_no, rejections, misses, study.true_negatives, study.false_negatives),
+    ):
+        for group in range(study.judged.shape[1]):
+            of_verdict = np.concatenate([all_right[:, group], all_wrong[:, group]])
+            drawn = rng.multivariate_hypergeometric(of_verdict, ceil(share * of_verdict.sum()), method="marginals")
+            right[:, group], wrong[:, group] = np.split(drawn, 2)
+    return JudgedClusters(study.supported, study.judged, hits, misses, rejections, alarms)
 
 
 def some_study(seed: int, *, specificity: float = 0.85) -> JudgedClusters:

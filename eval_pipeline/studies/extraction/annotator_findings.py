@@ -41,6 +41,13 @@ class AnnotatorFindings:
     refusal: Refusal | None
 
 
+@dataclass(frozen=True, slots=True)
+class GivenAnnotators:
+    """The findings on the two annotators that a run was given, if any."""
+
+    found: AnnotatorFindings | None
+
+
 def annotators_in_journal(
     first: Fixture,
     second: Fixture,

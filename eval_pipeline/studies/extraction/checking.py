@@ -1,6 +1,6 @@
 """The human check of a run: what is drawn for people to label, and what their labels say of the frame."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -107,8 +107,7 @@ def drawn_sheet(every: Sequence[Checkable], plan: ExtractionPlan, *, share: Frac
     rule = plan.human_check
     if not every:
         raise CheckRefused("nothing was judged, so that there is nothing to check; run the study first")
-    if not rule.share <= share <= 1:
-        raise CheckRefused(f"a share of {float(share):g} was asked for; the plan allows {float(rule.share):g} to 1")
+    require_share(share, plan)
     by_entry = rule.draw == "entries"
     drawn = list(_whole_entries(every, plan, share) if by_entry else _of_each_stratum(every, plan, share))
     return Sheet(
@@ -128,10 +127,24 @@ def drawn_sheet(every: Sequence[Checkable], plan: ExtractionPlan, *, share: Frac
     )
 
 
-def _whole_entries(every: Sequence[Checkable], plan: ExtractionPlan, share: Fraction) -> Iterator[Checkable]:
+def require_share(share: Fraction, plan: ExtractionPlan) -> None:
+    """That a share which people are to check is one that the plan allows.
+
+    Raises: CheckRefused: it is less than the plan's, or more than all.
+    """
+    if not plan.human_check.share <= share <= 1:
+        raise CheckRefused(f"a share of {share} was asked for; the plan allows {plan.human_check.share} to 1")
+
+
+def _entry_lots(every: Sequence[Checkable], plan: ExtractionPlan) -> list[str]:
+    """The entries in the order in which they are drawn."""
     # Of the entries with propositions: recall is what is corrected, and an entry with spans alone has none.
     entries = {one.entry_id for one in every if one.unit is not None} or {one.entry_id for one in every}
-    lots = sorted(entries, key=lambda entry_id: seeded_order(plan.seed, f"check:{entry_id}"))
+    return sorted(entries, key=lambda entry_id: seeded_order(plan.seed, f"check:{entry_id}"))
+
+
+def _whole_entries(every: Sequence[Checkable], plan: ExtractionPlan, share: Fraction) -> Iterator[Checkable]:
+    lots = _entry_lots(every, plan)
     drawn = set(lots[: max(_ENTRIES_AT_LEAST, ceil(share * len(lots)))])
     return (one for one in every if one.entry_id in drawn)
 
@@ -166,7 +179,7 @@ def labels_of(check: HumanCheck, every: Sequence[Checkable], plan: ExtractionPla
 
     """
     rule = plan.human_check
-    refusal = _outdated(check, every, judge) or check.refusal(
+    refusal = _outdated(check, every, plan, judge) or check.refusal(
         raters=rule.raters, kappa_at_least=rule.kappa_at_least, unsure_at_most=rule.unsure_at_most
     )
     if refusal:
@@ -187,8 +200,8 @@ def _said(one: Checkable, check: HumanCheck) -> bool | None:
     return None if said is Said.UNSURE else said is Said.SUPPORTED
 
 
-def _outdated(check: HumanCheck, every: Sequence[Checkable], judge: str) -> Refusal | None:
-    """The refusal of a check that was drawn from something else, or under the verdicts of another judge."""
+def _outdated(check: HumanCheck, every: Sequence[Checkable], plan: ExtractionPlan, judge: str) -> Refusal | None:
+    """The refusal of a check that was drawn from something else, by another rule, or by another judge's verdicts."""
     drawn = set(check.sheet.drawn)
     here = [one for one in every if one.key in drawn]
     changed = sum(one.item is not None and one.item.id not in check.labels for one in here)
@@ -204,6 +217,37 @@ def _outdated(check: HumanCheck, every: Sequence[Checkable], judge: str) -> Refu
             "the human check was drawn by the verdicts of another judge, and says nothing of this one's; draw it again,"
             ' or draw whole entries (draw = "entries"), which serve any judge',
         )
+    if check.sheet.draw != plan.human_check.draw:
+        return Refusal(
+            Reason.CHECK_OUTDATED,
+            f'the human check was drawn with draw = "{check.sheet.draw}", and the plan has'
+            f' draw = "{plan.human_check.draw}"; draw it again under this plan, and have it filled',
+        )
+    return _drawn_otherwise(here, every, plan)
+
+
+def _drawn_otherwise(here: Sequence[Checkable], every: Sequence[Checkable], plan: ExtractionPlan) -> Refusal | None:
+    """The refusal of what is no draw of this plan from this run: too little of it, or not what its lots say."""
+    if plan.human_check.draw == "entries":
+        lots, entries = _entry_lots(every, plan), {one.entry_id for one in here}
+        if entries != set(lots[: len(entries)]):
+            return Refusal(
+                Reason.CHECK_OUTDATED,
+                "the entries of the human check are not those that the plan's seed draws from this run; draw it again"
+                " from this corpus, and have it filled",
+            )
+        drawn, there = Counter(entries=len(entries)), Counter(entries=len(lots))
+    else:
+        drawn, there = (
+            Counter("spans" if one.unit is None else "propositions" for one in some) for some in (here, every)
+        )
+    for what, count in there.items():
+        if drawn[what] < plan.human_check.share * count:
+            return Refusal(
+                Reason.UNDERPOWERED,
+                f"the human check holds {drawn[what]} of the {count} {what} of this run, and the plan asks for"
+                f" {plan.human_check.share} of them; draw it again, and have it filled",
+            )
     return None
 
 

@@ -151,14 +151,16 @@ def estimates_by_gold(
 ) -> Estimates:
     """The ratio estimator by the judge's errors on a gold set, and by what the audit of its screen found.
 
-    It takes the judge to err on a proposition beside its signals as often as on a claim beside its passage, and as often in
-    each quartile.
+    It takes the judge to err on a proposition beside its signals as often as on a claim beside its passage, and to do
+    so alike in each quartile.
     """
     hits, judged = (quartiles[name].to_numpy().astype(np.int64).reshape(-1, QUARTILES) for name in ("hits", "judged"))
     nothing = np.zeros_like(judged)
     population = JudgedClusters(hits, judged, nothing, nothing, nothing, nothing)
     table = with_gold(population, gold_table(claims, judgments, groups=QUARTILES))
-    screened = _screened([str(entry_id) for entry_id in quartiles["entry_id"].to_pylist()[::QUARTILES]], judgments)
+    screened = _screened(
+        [str(entry_id) for entry_id in quartiles["entry_id"].to_pylist()[::QUARTILES]], judgments, plan
+    )
     return _estimates(Estimator.RATIO_BY_GOLD, table, _ratio(plan, "pooled", screened))
 
 
@@ -286,10 +288,11 @@ def _by_quartile(table: JudgedClusters) -> JudgedClusters:
     return JudgedClusters(*(np.pad(counts, ((0, 0), (0, lacking))) for counts in table.columns))
 
 
-def _screened(entries: Sequence[str], judgments: pa.Table) -> Screened:
+def _screened(entries: Sequence[str], judgments: pa.Table, plan: ExtractionPlan) -> Screened:
     """What the screen turned away and the audit of it, by entry and quartile.
 
-    An audit that found no support, and of one signal does not know, is left out: it was not seen to the end.
+    An audit that found no support, and of one signal does not know, is left out: it was not seen to the end. So is what
+    a signal without label leaves undecided all the same, since it is not among the judged.
     """
     place = {entry_id: number for number, entry_id in enumerate(entries)}
     away, audited, missed = (np.zeros((len(entries), QUARTILES), dtype=np.int64) for _ in range(3))
@@ -299,8 +302,10 @@ def _screened(entries: Sequence[str], judgments: pa.Table) -> Screened:
         if row["kind"] in (Kind.AUDIT, Kind.SIGNAL):
             tried.setdefault(row["unit"], []).append(row["label"])
     in_audit = {row["unit"] for row in rows if row["kind"] == Kind.AUDIT}
+    unlabelled = {row["unit"] for row in rows if row["kind"] == Kind.SIGNAL and row["label"] is None}
+    undecided = unlabelled if plan.judging.unreadable_signal == "undecided" else set()
     for row in rows:
-        if row["kind"] != Kind.SCREEN or row["label"] != Label.NOT_SUPPORTED:
+        if row["kind"] != Kind.SCREEN or row["label"] != Label.NOT_SUPPORTED or row["unit"] in undecided:
             continue
         labels, cell = tried.get(row["unit"], []), (place[row["entry_id"]], row["quartile"] - 1)
         supported = Label.SUPPORTED in labels

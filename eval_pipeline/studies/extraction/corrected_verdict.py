@@ -90,7 +90,7 @@ def _evidence_of(corrected: Estimates, evidence: Evidence) -> str:
     """What is known of them, in words."""
     check, gold = evidence.correction.check, evidence.correction.gold
     if corrected.estimator is Estimator.RATIO_BY_GOLD and gold:
-        return f"by those on {gold.positives + gold.negatives} claims of the gold set"
+        return f"by those on {gold.labelled} claims of the gold set"
     assert check is not None  # no other estimator corrects without one
     return f"by what people say of {check.propositions} propositions in {check.entries} entries"
 

@@ -70,14 +70,16 @@ class Needed:
 class Correction:
     """Every estimate side by side, the first of them raw; which of them decides; and what it rests on.
 
-    `precision` is the corrected share of the guard, None where no spans were checked for it. `refusal` says why nothing
-    may rest on the check that was given. `recall_needs` and `uniformity_needs` say what it takes until the interval
-    stands clear of the bar, if it does not.
+    `precision` is the corrected share of the guard, None where no spans were checked for it; `decides_precision` says
+    whether it decides. `gold` is None where the judge was not asked about the gold set. `refusal` says why nothing may
+    rest on the check that was given. `recall_needs` and `uniformity_needs` say what it takes until the interval stands
+    clear of the bar, if it does not.
     """
 
     estimates: tuple[Estimates, ...]
     precision: Cell | None
     decides: Estimator
+    decides_precision: Estimator
     check: CheckFacts | None
     gold: GoldErrors | None
     refusal: Refusal | None
@@ -123,14 +125,20 @@ def correction_of(
     sound = labels if labels and not labels.refusal else None
     estimates = [raw_estimates(recall, uniformity)]
     errors = gold_errors(gold, judgments) if gold and recall.pooled.judged else None
+    if errors and errors.unasked == len(gold):
+        errors = None
     if sound:
         estimates += estimates_by_check(every, sound.propositions, plan)
-    if errors and errors.unasked < len(gold):
+    if errors:
         estimates.append(estimates_by_gold(quartiles, judgments, gold, plan))
+    precision = _precision(every, sound, plan) if sound else None
     found = Correction(
         estimates=tuple(estimates),
-        precision=_precision(every, sound, plan) if sound else None,
+        precision=precision,
         decides=_deciding(estimates, plan),
+        decides_precision=(
+            Estimator.POST_STRATIFIED if precision and plan.calibration.decides == "human_check" else Estimator.RAW
+        ),
         check=_facts(check, sound, every) if check and sound else None,
         gold=errors,
         refusal=labels.refusal if labels else None,
@@ -224,8 +232,8 @@ def _needed(
         there = sum(one.unit is not None for one in every)
         needed = ceil(labelled * (reach / distance) ** 2)
         return Needed("propositions", labelled, needed, beyond=needed > there)
-    if not of_people:
-        return None
     there = len({one.entry_id for one in every if one.unit is not None})
-    sized = clusters_to_label(of_people, reach, distance, labelled=found.check.entries, clusters=there)
+    # Where the judge adds nothing, what it corrects may reach farther than labels alone, and that must come down.
+    alone = max(of_people or 0.0, reach)
+    sized = clusters_to_label(alone, reach, distance, labelled=found.check.entries, clusters=there)
     return Needed("entries", found.check.entries, sized.labelled, beyond=sized.clusters > there)

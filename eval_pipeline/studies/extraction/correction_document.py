@@ -4,7 +4,7 @@ from typing import Any
 
 from eval_pipeline.document import plain_interval, plain_number, plain_refusal
 from eval_pipeline.human_check.join import Coefficient, RaterAgreement
-from eval_pipeline.studies.extraction.corrected import Cell, Estimates, Estimator
+from eval_pipeline.studies.extraction.corrected import Cell, Estimates
 from eval_pipeline.studies.extraction.correction import CheckFacts, Correction, Needed
 from eval_pipeline.studies.extraction.gold_claims import GoldErrors
 
@@ -13,10 +13,7 @@ GUARD = "precision_guard"
 
 def estimator_of(claim: str, correction: Correction) -> str:
     """By which estimator a claim is decided."""
-    if claim != GUARD:
-        return correction.decides.value
-    checked = correction.precision is not None and correction.decides is Estimator.POST_STRATIFIED
-    return (Estimator.POST_STRATIFIED if checked else Estimator.RAW).value
+    return (correction.decides_precision if claim == GUARD else correction.decides).value
 
 
 def correction_document(correction: Correction, *, recall: bool, uniformity: bool, guard: bool) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_refusal
 from eval_pipeline.records import Verdict
+from eval_pipeline.studies.extraction.annotator_document import annotators_document
+from eval_pipeline.studies.extraction.annotator_findings import AnnotatorFindings
 from eval_pipeline.studies.extraction.bands import BandLedger
 from eval_pipeline.studies.extraction.correction_document import correction_document, estimator_of
 from eval_pipeline.studies.extraction.frame import State
@@ -22,6 +24,7 @@ def verdict_document(
     claims: Sequence[Verdict],
     evidence: Evidence,
     ledger: BandLedger,
+    annotators: AnnotatorFindings | None = None,
     *,
     seal: str,
     plan_name: str,
@@ -55,6 +58,7 @@ def verdict_document(
             "guard": _guard(evidence.guard, stated=guard),
             "judge": _judge(evidence.judge),
             "correction": correction_document(evidence.correction, recall=recall, uniformity=uniformity, guard=guard),
+            "annotators": annotators_document(annotators) if annotators else None,
             "signals_per_entry": [
                 {
                     "band": band.band,

@@ -16,7 +16,7 @@ from eval_pipeline.records import Answer, Question
 from eval_pipeline.studies.extraction.asking import in_order, together
 from eval_pipeline.studies.extraction.frame import Frame, calls_of
 from eval_pipeline.studies.extraction.gold_claims import GoldClaim
-from eval_pipeline.studies.extraction.judging import judge_frame
+from eval_pipeline.studies.extraction.judging import claims_to_ask, judge_frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 
@@ -64,20 +64,21 @@ def forecast(
 
     Args:
         known: the answers that need not be asked for, by their keys.
-        gold: the claims of a gold set that it is asked about.
+        gold: the claims of a gold set that it is asked about; see `claims_to_ask`.
 
     """
     prompt = prompt_named(plan.judging.prompt)
     listening = _Listening()
     desk = Desk(listening, prompt, {}, journal=None)
-    asyncio.run(judge_frame(frame, snapshot, listening, desk, plan, _in_silence, gold))
+    claims = claims_to_ask(gold, frame, snapshot)
+    asyncio.run(judge_frame(frame, snapshot, listening, desk, plan, _in_silence, claims))
     new = [question for question in listening.asked if key(judge, question) not in known]
     expected = Spending(judge.spending.prices)
     for question in new:
         _add(expected, _tokens(question, prompt.system, judge))
     return Forecast(
-        worst_questions=frame.calls_at_most + len(gold) + 1,  # the probe
-        worst=_worst(frame, snapshot, judge, plan, prompt, gold),
+        worst_questions=frame.calls_at_most + len(claims) + 1,  # the probe
+        worst=_worst(frame, snapshot, judge, plan, prompt, claims),
         expected=expected,
         known=len(listening.asked) - len(new),
     )

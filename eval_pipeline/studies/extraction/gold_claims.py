@@ -35,6 +35,11 @@ class GoldErrors:
     unread: int
     unasked: int
 
+    @property
+    def labelled(self) -> int:
+        """How many of the claims have a label."""
+        return self.positives + self.negatives
+
 
 def gold_claims(gold: GoldSet) -> tuple[GoldClaim, ...]:
     """The claims that are judged by a passage, where there is one: supported as a whole, or not."""

@@ -131,7 +131,8 @@ async def judge_frame(
     try:
         refusal = await _judge_all(frame, snapshot, judge, desk, plan, progress, rows)
         if not refusal and standing_of(judge.identity) is not Standing.ORACLE:
-            worked = await work_through(gold, lambda claim: judge_gold(claim, desk), workers=judge.in_flight)
+            claims = claims_to_ask(gold, frame, snapshot)
+            worked = await work_through(claims, lambda claim: judge_gold(claim, desk), workers=judge.in_flight)
             rows += worked.done
             if not isinstance(worked.ended_by, (JudgeDown, CapReached)):
                 worked.require_end()
@@ -146,6 +147,11 @@ async def judge_frame(
         fingerprint=fingerprint(judge),
         refusal=refusal,
     )
+
+
+def claims_to_ask(gold: Sequence[GoldClaim], frame: Frame, snapshot: Snapshot) -> Sequence[GoldClaim]:
+    """The claims of a gold set, or none where no proposition needs a judge: then there is no recall to be corrected."""
+    return gold if any(_needs_judge(unit, snapshot) for unit in frame.judged_units) else ()
 
 
 async def _judge_all(

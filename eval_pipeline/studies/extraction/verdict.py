@@ -126,7 +126,7 @@ def _guard(evidence: Evidence, plan: ExtractionPlan) -> Verdict:
     assert estimate is not None
     assert found.reading is not None
     assert found.p_value is not None
-    if plan.calibration.decides == "human_check" and (cell := evidence.correction.precision):
+    if (cell := evidence.correction.precision) and evidence.correction.decides_precision is not Estimator.RAW:
         return corrected_guard(verdict, cell, estimate, evidence, plan)
     outcome = at_least(estimate, threshold, plan.scoring.comparison)
     where = "below" if outcome is Outcome.FAIL else "at or above"
@@ -225,7 +225,8 @@ def _decided(
         return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=False)
     if outcome is Outcome.PASS:
         outcome, reason = Outcome.WARN, Reason.UNCALIBRATED
-    known = "were measured on the gold set alone" if evidence.correction.gold else "were never measured"
+    gold = evidence.correction.gold
+    known = "were measured on the gold set alone" if gold and gold.labelled else "were never measured"
     said += f"; the judge's own error rates {known}"
     return replace(verdict, outcome=outcome, reason=reason, detail=said, advisory=True)
 
@@ -233,5 +234,6 @@ def _decided(
 def _is_calibrated(claim: str, evidence: Evidence) -> bool:
     """Whether people's labels are what is measured by, or say how the judge errs in what this claim is about."""
     correction = evidence.correction
-    checked = correction.precision is not None if claim == GUARD else correction.check is not None
+    check = correction.check
+    checked = correction.precision is not None if claim == GUARD else check is not None and check.propositions > 0
     return evidence.judged.standing is Standing.ORACLE or checked

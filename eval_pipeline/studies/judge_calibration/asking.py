@@ -9,11 +9,11 @@ from typing import Any
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.claims import ALIGNMENT, CONSTRAINT, read_alignment, read_compliance
 from eval_pipeline.judge.desk import Desk, refusal_of, work_through
-from eval_pipeline.judge.journal import Head, record_fields
+from eval_pipeline.judge.journal import record_fields
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge, fingerprint
 from eval_pipeline.judge.resume import require_same_run
-from eval_pipeline.judge.sitting import desk_in_journal
+from eval_pipeline.judge.sitting import desk_in_journal, head_of
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Alignment, Compliance, Judgment, Question, Refusal
 from eval_pipeline.studies.judge_calibration.confusion import Prediction
@@ -29,7 +29,7 @@ class Predictions:
     """What the judge said of each tuple, in their order, and of each once more as often as the plan asks.
 
     `fingerprints` are the judge's under each prompt; `judgments` are the lines of the journal. A refusal says why a
-    prediction is missing.
+    prediction is missing; the judgments are then those that came before it.
     """
 
     first: tuple[Prediction, ...]
@@ -74,11 +74,12 @@ def predict_in_journal(
 ) -> Predictions:
     """Asks the judge about every tuple, and keeps what it says.
 
-    A judge that cannot be asked, or a cap that is reached, leaves a refusal in place of predictions.
+    A judge that cannot be asked, or a cap that is reached, leaves a refusal in place of predictions, and nothing more
+    is asked, under the other prompt either.
 
     Args:
         gold: the gold set.
-        judges: the judge under each of the prompts.
+        judges: the judge under each of the prompts; on one meter, since a cap is the run's.
         plan: how it is asked.
         journals: the folder of all journals.
         run: names the journals.
@@ -90,34 +91,33 @@ def predict_in_journal(
     """
     asked: dict[tuple[int, int], Prediction] = {}
     rows: list[Mapping[str, Any]] = []
-    kinds, fingerprints, refusal = [], {}, None
+    refusal = None
     times = range(plan.asking.repeats + 1)
     values = plan.model_dump(mode="json")
-    seats = [
-        (prompt, judges(prompt), items)
-        for prompt, items in ((ALIGNMENT, gold.alignment), (CONSTRAINT, gold.constraint))
-    ]
+    rounds = ((ALIGNMENT, gold.alignment), (CONSTRAINT, gold.constraint))
+    seated = [judges(prompt) for prompt, _ in rounds]
     if resume:
-        heads = [Head(run=run, judge=dict(judge.identity), plan=values) for _, judge, _ in seats]
-        require_same_run(journals, *heads)
-    for prompt, judge, items in seats:
-        kinds.append(judge.kind)
-        fingerprints[prompt.id] = fingerprint(judge)
+        require_same_run(journals, head_of(seated[0], seated[1:], values, run=run, purpose="run"))
+    for (prompt, items), judge in zip(rounds, seated, strict=True):
         tasks = [(item, repeat) for repeat in times for item in items]
-        with desk_in_journal(judge, prompt, values, journals=journals, run=run, purpose="run", resume=False) as desk:
-            worked, found = asyncio.run(_ask(tasks, judge, desk, progress))
+        others = [other for other in seated if other is not judge]
+        with desk_in_journal(
+            judge, prompt, values, journals=journals, run=run, purpose="run", resume=False, others=others
+        ) as desk:
+            worked, refusal = asyncio.run(_ask(tasks, judge, desk, progress))
         for (item, repeat), judgment in zip(tasks, worked, strict=False):
             if judgment is not None:
                 asked[item.index, repeat] = prediction_of(item, judgment)
                 rows.append(record_fields(judgment, judge))
-        refusal = refusal or found
+        if refusal:
+            break
     complete = [repeat for repeat in times if all((item.index, repeat) in asked for item in gold.tuples)]
     runs = [tuple(asked[item.index, repeat] for item in gold.tuples) for repeat in complete] if not refusal else []
     return Predictions(
         first=runs[0] if runs else (),
         repeats=tuple(runs[1:]),
-        kind=kinds[0],
-        fingerprints=fingerprints,
+        kind=seated[0].kind,
+        fingerprints={prompt.id: fingerprint(judge) for (prompt, _), judge in zip(rounds, seated, strict=True)},
         judgments=tuple(rows),
         refusal=refusal,
     )

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from eval_pipeline.document import plain_interval, plain_number
 from eval_pipeline.errors import InputRefused
-from eval_pipeline.records import Compliance, Interval, Number
+from eval_pipeline.records import Compliance, Interval
 from eval_pipeline.stats.attenuation import paired_gap, true_gap_interval
 from eval_pipeline.studies.judge_calibration.recorded import Calibration, TupleOutcome
 
@@ -56,10 +56,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two calibrations over one gold set; `apart` are the outcomes, first and second, of which just one is right."""
+    """Two calibrations over one gold set, with intervals at the level of either's own.
+
+    `apart` are the outcomes, first and second, of which just one is right.
+    """
 
     same_judge: bool
-    level: Number
+    level: float
     everything: Cells
     alignment: Cells
     constraint: Cells
@@ -71,15 +74,14 @@ class Comparison:
 _Pairs = Sequence[tuple[TupleOutcome, TupleOutcome]]
 
 
-def compared(first: Calibration, second: Calibration, *, level: Number) -> Comparison:
+def compared(first: Calibration, second: Calibration) -> Comparison:
     """The comparison of two calibrations, each tuple beside itself.
 
     The changes have Bonett and Price's interval for paired shares, which has a width also where no answer differs.
 
     Args:
-        first, second: over the same gold set.
-        level: coverage of the two-sided intervals, in (0, 1).
-    Raises: InputRefused: they are over other gold sets, or a level outside (0, 1).
+        first, second: over the same gold set, and with intervals of the same level.
+    Raises: InputRefused: they are over other gold sets, or have intervals of other levels.
     Source: McNemar (1947), Psychometrika 12(2), 153-157; Bonett & Price (2012), Journal of Educational and Behavioral
         Statistics 37(4), 479-488.
 
@@ -91,6 +93,12 @@ def compared(first: Calibration, second: Calibration, *, level: Number) -> Compa
         )
     if [(one.index, one.expected) for one in first.tuples] != [(one.index, one.expected) for one in second.tuples]:
         raise InputRefused("second: found other tuples than the first has of that gold set; run both again")
+    level = first.levels.intervals
+    if second.levels.intervals != level:
+        raise InputRefused(
+            f"second: found intervals of level {second.levels.intervals:g}, expected {level:g}, that of the first; run"
+            " one again under a plan with the other's intervals.level, which asks nothing that is known"
+        )
     pairs = tuple(zip(first.tuples, second.tuples, strict=True))
     alignment = [pair for pair in pairs if pair[0].kind == "alignment"]
     constraint = [pair for pair in pairs if pair[0].kind == "constraint"]
@@ -113,7 +121,7 @@ def comparison_document(first: Calibration, second: Calibration, found: Comparis
         "second": _plain_calibration(second),
         "same_judge": found.same_judge,
         "gold": first.hashes.gold,
-        "level": float(found.level),
+        "level": found.level,
         "cells": {
             "all": _plain_cells(found.everything),
             "alignment": _plain_cells(found.alignment),
@@ -152,7 +160,7 @@ def _cells(pairs: _Pairs) -> Cells:
     )
 
 
-def _change(measured: _Pairs, level: Number) -> Change:
+def _change(measured: _Pairs, level: float) -> Change:
     labelled = [pair for pair in measured if pair[0].answered is not None and pair[1].answered is not None]
     n, left_out = len(labelled), len(measured) - len(labelled)
     before, now = ([not pair[side].right for pair in labelled] for side in (0, 1))

@@ -49,6 +49,7 @@ def calibration_document(
         "n_alignment": len(gold.alignment),
         "n_constraint": len(gold.constraint),
         "study": "judge-calibration",
+        "levels": {"intervals": float(plan.intervals.level), "gate": float(gate.level)},
         "claims": [plain_claim(verdict) for verdict in claims],
         "rates": None if rates is None else rates_document(rates, plan),
         "macro": None

@@ -48,6 +48,12 @@ class Hashes(_Recorded):
     plan: str
 
 
+class Levels(_Recorded):
+    """The coverage of its two-sided intervals."""
+
+    intervals: Annotated[float, Field(gt=0, lt=1)]
+
+
 class RecordedClaim(_Recorded):
     """The verdict on a claim, as far as it says whether anything was measured."""
 
@@ -63,6 +69,7 @@ class Calibration(_Recorded):
     plan: str
     judge: RecordedJudge
     hashes: Hashes
+    levels: Levels
     claims: Annotated[tuple[RecordedClaim, ...], Field(min_length=1)]
     tuples: tuple[TupleOutcome, ...]
 

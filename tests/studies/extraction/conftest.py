@@ -312,6 +312,7 @@ def lenient(shipped: ExtractionPlan) -> ExtractionPlan:
         shipped,
         design={"entries": 2, "entries_per_workspace": 0, "bands": 0, "dense": None},
         judging={"strategy": Strategy.SCREEN_FIRST, "audited_negatives": 0, "canaries": 0, "repeats": 0},
+        calibration={"gold": "not_asked"},
     )
 
 

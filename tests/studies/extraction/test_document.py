@@ -95,6 +95,7 @@ def test_a_document_names_what_it_rests_on(world, lenient, document_of, scripted
         "corpus": world.snapshot.hash,
         "fixture": world.fixture.hash,
         "plan": seal_of(lenient),
+        "human_check": None,
     }
     assert (document["judge"]["kind"], document["judge"]["standing"]) == ("labels", "oracle")
     assert document["judge"]["identity"] == {"kind": "labels"}

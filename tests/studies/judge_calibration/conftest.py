@@ -39,11 +39,13 @@ def shipped() -> CalibrationPlan:
 class ClaimsEndpoint:
     """A chat endpoint on the loopback.
 
-    `says` gives the content of an answer to a turn, by the system text and it, or the HTTP status of a refusal.
+    `says` gives the content of an answer to a turn, by the system text and it, or the HTTP status of a refusal. Each
+    answer costs `tokens`, all of them of the prompt.
     """
 
     says: Callable[[str, dict[str, Any]], str | int]
     url: str = ""
+    tokens: int = 40
     turns: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
 
@@ -66,7 +68,7 @@ def endpoint_of(monkeypatch) -> Iterator[Callable[..., ClaimsEndpoint]]:
                 said = endpoint.says(*endpoint.turns[-1])
                 message = {"role": "assistant", "content": said}
                 choice = {"index": 0, "message": message, "finish_reason": "stop"}
-                data = json.dumps({"choices": [choice], "usage": {"total_tokens": 40}}).encode()
+                data = json.dumps({"choices": [choice], "usage": {"total_tokens": endpoint.tokens}}).encode()
                 self.send_response(said if isinstance(said, int) else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
@@ -10,9 +10,11 @@ import pytest
 from eval_pipeline.errors import JudgeDown, RunDiffers
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.offline import LexicalJudge, Offline
-from eval_pipeline.judge.registry import judge_named
-from eval_pipeline.judge.spending import CapReached, Caps, Spending
+from eval_pipeline.judge.prompt import Prompt
+from eval_pipeline.judge.registry import judge_on_meter
+from eval_pipeline.judge.spending import CapReached, Caps, Meter, Prices, Spending
 from eval_pipeline.records import Alignment, Answer, NoLabel, Reason
+from eval_pipeline.studies.judge_calibration import asking
 from eval_pipeline.studies.judge_calibration.asking import predict_in_journal, question_of
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
 from eval_pipeline.studies.judge_calibration.repeats import flips
@@ -26,13 +28,15 @@ class Constructed(Offline):
     """Answers every tuple as it is told, as JSON, and the repeats as told for them; counts how often it was asked."""
 
     answers: dict[str, str]
+    prompt: Prompt
+    model: str = "m"
     asked: list[str] = field(default_factory=list)
-    task: str = ""
     kind = "constructed"
 
     @property
     def identity(self):
-        return {"kind": self.kind, "task": self.task}
+        prompt = {"id": self.prompt.id, "sha256": self.prompt.hash}
+        return {"kind": self.kind, "model": self.model, "prompt": prompt}
 
     async def answer(self, question):
         self.asked.append(question.entry_id)
@@ -54,11 +58,11 @@ def repeated(plan, times):
     return plan.model_copy(update={"asking": plan.asking.model_copy(update={"repeats": times})})
 
 
-def sat(answers, plan, folder, run="one", *, resume=False):
+def sat(answers, plan, folder, run="one", *, model="m", resume=False):
     made = []
 
     def judges(prompt):
-        made.append(Constructed(answers, task=prompt.task))
+        made.append(Constructed(answers, prompt, model))
         return made[-1]
 
     found = predict_in_journal(
@@ -117,6 +121,14 @@ def test_wherever_the_asking_ends_there_are_no_predictions_and_a_sentence_says_w
     assert len(found.judgments) < 120
 
 
+@pytest.mark.parametrize("end", ["down", "cap"])
+def test_once_the_judge_cannot_be_asked_it_is_not_asked_under_the_other_prompt(shipped, tmp_path, end):
+    found, asked = sat(says(gold_7=end), shipped, tmp_path)
+    assert asked == [f"gold-{number}" for number in range(8)]
+    assert len(found.judgments) == 7
+    assert set(found.fingerprints) == {"alignment-v1", "constraint-v1"}
+
+
 @pytest.mark.parametrize("where", ["gold-7", "gold-40", "gold-59"])
 def test_a_run_is_gone_on_with_under_the_plan_that_it_was_begun_with_and_no_other(shipped, compat, tmp_path, where):
     """Wherever it ended: under the first prompt, before any answer under the second, or at the last question."""
@@ -126,6 +138,49 @@ def test_a_run_is_gone_on_with_under_the_plan_that_it_was_begun_with_and_no_othe
     found, asked = sat(says(), shipped, tmp_path, "two", resume=True)
     assert (len(found.first), where in asked) == (60, True)
     assert sat(says(), shipped, tmp_path, "three", resume=True)[1] == []
+
+
+REWORDED = {"alignment": ("ALIGNMENT",), "constraint": ("CONSTRAINT",), "both": ("ALIGNMENT", "CONSTRAINT")}
+
+
+@pytest.fixture
+def reword(monkeypatch):
+    """Gives these prompts other words."""
+
+    def reword(*names):
+        for name in names:
+            prompt = getattr(asking, name)
+            monkeypatch.setattr(asking, name, replace(prompt, system=f"{prompt.system} Be brief."))
+
+    return reword
+
+
+@pytest.mark.parametrize("which", REWORDED)
+@pytest.mark.parametrize("breaks", [("gold-7",), ("gold-40",), ("gold-47",), ("gold-59",), ("gold-47", "gold-50")])
+def test_a_run_is_not_gone_on_with_under_another_prompt_whichever_it_is_and_wherever_the_run_broke(
+    shipped, tmp_path, reword, breaks, which
+):
+    """Under the first prompt, at the first question under the second, later, and once more when it went on."""
+    for number, where in enumerate(breaks):
+        sat(says() | {where: "down"}, shipped, tmp_path, f"run {number}", resume=number > 0)
+    reword(*REWORDED[which])
+    with pytest.raises(RunDiffers) as refused:
+        sat(says(), shipped, tmp_path, "last", resume=True)
+    said = str(refused.value)
+    assert said.count("judge.prompt.sha256 was") == len(REWORDED[which])
+    for name in ("ALIGNMENT", "CONSTRAINT"):
+        assert (f"under '{name.lower()}-v1'" in said) == (name in REWORDED[which])
+
+
+@pytest.mark.parametrize("where", ["gold-7", "gold-47"])
+@pytest.mark.parametrize("which", [None, *REWORDED])
+def test_nor_with_another_model_or_plan_whatever_else_changed(shipped, compat, tmp_path, reword, where, which):
+    sat(says() | {where: "down"}, shipped, tmp_path)
+    reword(*REWORDED.get(which, ()))
+    with pytest.raises(RunDiffers, match=r"judge\.model was 'm' and is 'n';"):
+        sat(says(), shipped, tmp_path, "two", model="n", resume=True)
+    with pytest.raises(RunDiffers, match=r"plan\.gate\.justification|plan\.asking"):
+        sat(says(), compat, tmp_path, "two", resume=True)
 
 
 def test_there_is_nothing_to_go_on_with_where_nothing_was_asked(shipped, tmp_path):
@@ -173,10 +228,13 @@ def test_progress_is_told_for_each_prompt_question_by_question(shipped, tmp_path
     assert told == [(n, 40) for n in range(1, 41)] + [(n, 20) for n in range(1, 21)]
 
 
+PRICES = Prices(prompt_usd=1.0, completion_usd=1.0)
 SMALL = composed({"SUPPORTED": 3, "UNSUPPORTED": 3}, {"VIOLATED": 2, "NOT_VIOLATED": 3}, partial=1)
 
 
-def over_http(url, plan, folder, run, *, attempts=6, caps=None):
+def over_http(url, plan, folder, run, *, attempts=6, caps=None, in_flight=4):
+    meter = Meter(caps or Caps(), PRICES)
+
     def judges(prompt):
         there = Endpoint(
             base_url=url,
@@ -185,12 +243,12 @@ def over_http(url, plan, folder, run, *, attempts=6, caps=None):
             max_tokens=prompt.max_tokens,
             extra={},
             api_key="",
-            in_flight=4,
+            in_flight=in_flight,
             attempt_timeout_s=10.0,
             total_timeout_s=30.0,
-            prices=None,
+            prices=PRICES,
         )
-        return judge_named("chat", prompt, there, attempts=attempts, caps=caps or Caps())
+        return judge_on_meter("chat", prompt, there, attempts=attempts, meter=meter)
 
     return predict_in_journal(
         SMALL, judges, plan, journals=folder, run=run, resume=False, progress=lambda done, total: None
@@ -239,6 +297,45 @@ def test_a_cap_on_requests_and_an_endpoint_that_is_not_there_are_refusals(shippe
     absent = over_http("http://127.0.0.1:9/v1", shipped, tmp_path, "two", attempts=1)
     assert (absent.first, absent.refusal.reason) == ((), Reason.JUDGE_DOWN)
     assert "127.0.0.1:9" in absent.refusal.detail
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize("cap", range(1, 13))
+def test_a_cap_on_requests_is_the_run_s_and_not_each_prompt_s(shipped, tmp_path, endpoint_of, cap, in_flight):
+    """The whole takes 13: 6 and 5 questions, and a probe under either prompt."""
+    endpoint = endpoint_of(lambda _, turn: right_answer(SMALL, turn))
+    capped = over_http(endpoint.url, shipped, tmp_path, "one", caps=Caps(requests=cap), in_flight=in_flight)
+    assert (capped.first, capped.refusal.reason) == ((), Reason.CAP_REACHED)
+    assert len(endpoint.turns) == cap
+    assert f"the cap of {cap} requests" in capped.refusal.detail
+    assert f": {cap} requests, {40 * cap:,} tokens, " in capped.refusal.detail
+    assert sum("constraints" in turn for _, turn in endpoint.turns) == max(0, cap - 7)
+
+
+def test_a_cap_that_just_suffices_for_both_prompts_refuses_nothing(shipped, tmp_path, endpoint_of):
+    endpoint = endpoint_of(lambda _, turn: right_answer(SMALL, turn))
+    assert over_http(endpoint.url, shipped, tmp_path, "one", caps=Caps(requests=13)).refusal is None
+    assert len(endpoint.turns) == 13
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+@pytest.mark.parametrize(
+    ("caps", "named"), [(Caps(tokens=40_000), "40,000 tokens"), (Caps(usd=0.04), "0.04 USD")], ids=["tokens", "USD"]
+)
+def test_a_cap_on_tokens_or_money_is_the_run_s_and_leaves_the_second_prompt_what_the_first_has_left(
+    shipped, tmp_path, endpoint_of, caps, named, in_flight
+):
+    """Each request costs 4,000 tokens, .004 USD: the cap pays for ten of the 13, and for all under either prompt."""
+    endpoint = endpoint_of(lambda _, turn: right_answer(SMALL, turn))
+    endpoint.tokens = 4000
+    capped = over_http(endpoint.url, shipped, tmp_path, "one", caps=caps, in_flight=in_flight)
+    assert (capped.first, capped.refusal.reason) == ((), Reason.CAP_REACHED)
+    assert f"the cap of {named}" in capped.refusal.detail
+    assert 7 <= len(endpoint.turns) <= 10
+    endpoint.turns.clear()
+    again = over_http(endpoint.url, shipped, tmp_path, "two", caps=caps, in_flight=in_flight)
+    assert len(again.first) == len(SMALL.tuples)
+    assert all("constraints" in turn for _, turn in endpoint.turns)
 
 
 def test_a_question_shows_the_anchor_or_the_rule_and_never_what_is_expected():

@@ -89,11 +89,25 @@ def test_one_judge_at_two_times_has_drifted(command, calibrate, url, tmp_path):
     assert (drift["changes"]["FNR"]["change"], drift["changes"]["FPR"]["n"]) == (round(1 / 11, 10), 11)
 
 
-def test_another_level_gives_wider_intervals_and_is_said(command, calibrate, tmp_path):
-    one = calibrate("one", wrong_on("SUPPORTED 0"))
+@pytest.fixture
+def at_level(tmp_path):
+    """A plan whose intervals have that level."""
+
+    def at_level(level):
+        compat = (PLANS / "judge-calibration_compat.toml").read_text()
+        head, intervals = compat.split("[intervals]")
+        path = tmp_path / f"{level}.toml"
+        path.write_text(f"{head}[intervals]{intervals.replace('0.95', level)}")
+        return path
+
+    return at_level
+
+
+def test_another_level_gives_wider_intervals_and_is_said(command, calibrate, at_level, tmp_path):
     widths = []
     for level, shown in (("0.9", "90%"), ("0.975", "97.5%")):
-        said = command("compare-calibrations", one, one, "--level", level, "--out", tmp_path / "c.json")
+        one = calibrate(level, wrong_on("SUPPORTED 0"), plan=at_level(level))
+        said = command("compare-calibrations", one, one, "--out", tmp_path / "c.json")
         assert f"{shown} interval" in said.out
         found = json.loads((tmp_path / "c.json").read_text())
         assert found["level"] == float(level)
@@ -143,9 +157,20 @@ def test_what_is_no_report_is_refused(refused, calibrate, tmp_path):
     assert "report.json' cannot be read" in refused(one, tmp_path)
 
 
-def test_a_level_that_is_none_and_a_place_that_cannot_be_written_are_refused(command, refused, calibrate, tmp_path):
+def test_intervals_of_two_levels_are_refused_and_can_be_had_at_one_without_asking(
+    command, refused, calibrate, at_level, url, tmp_path
+):
+    one = calibrate("one", None, base_url=url(wrong_on()))
+    other = calibrate("other", None, base_url=url(wrong_on()), plan=at_level("0.9"))
+    assert "second: found intervals of level 0.9, expected 0.95, that of the first; run one again" in refused(
+        one, other
+    )
+    calibrate("other", None, base_url=url(lambda *_: 401))
+    assert command("compare-calibrations", one, other).status == 0
+
+
+def test_a_place_that_cannot_be_written_is_refused(command, calibrate, tmp_path):
     one = calibrate("one", wrong_on())
-    assert "level: found 1.0, expected a number in (0, 1)" in refused(one, one, "--level", "1")
     said = command("compare-calibrations", one, one, "--out", one)
     assert (said.status, said.out) == (1, "")
     assert "cannot be written" in said.err

@@ -54,8 +54,8 @@ def calibration(compat, tmp_path):
 
 @pytest.fixture
 def comparison(calibration):
-    def comparison(first, second, level=LEVEL):
-        return compared(calibration(first), calibration(second), level=level)
+    def comparison(first, second):
+        return compared(calibration(first), calibration(second))
 
     return comparison
 
@@ -147,11 +147,11 @@ def test_an_answer_without_a_label_is_not_right_and_in_no_rate(comparison):
 def test_a_rate_that_no_pair_measures_is_none_and_of_one_pair_there_is_no_interval(calibration):
     gold = composed({}, {"VIOLATED": 1, "NOT_VIOLATED": 3})
     one = calibration(wrong_on(gold=gold), gold=gold)
-    found = compared(one, one, level=LEVEL)
+    found = compared(one, one)
     assert (found.false_negatives.n, found.false_negatives.change, found.false_negatives.interval) == (1, 0, None)
     assert (found.alignment.n, found.alignment.p_value) == (0, None)
     silent = calibration(wrong_on(gold=gold, silent=(0,)), gold=gold)
-    unmeasured = compared(one, silent, level=LEVEL).false_negatives
+    unmeasured = compared(one, silent).false_negatives
     assert (unmeasured.n, unmeasured.left_out, unmeasured.first, unmeasured.change) == (0, 1, None, None)
 
 
@@ -170,13 +170,13 @@ def test_the_other_way_round_all_changes_have_the_other_sign(comparison):
 
 def test_one_judge_is_one_by_its_fingerprints(calibration):
     one, again, other = (calibration(wrong_on(n), judge=judge) for n, judge in ((0, "a"), (1, "a"), (0, "b")))
-    assert compared(one, again, level=LEVEL).same_judge
-    assert not compared(one, other, level=LEVEL).same_judge
+    assert compared(one, again).same_judge
+    assert not compared(one, other).same_judge
 
 
 def test_the_document_holds_what_was_found_as_plain_values(calibration):
     first, second = calibration(wrong_on(0)), calibration(wrong_on(36, silent=(5,)), judge="b")
-    document = json.loads(document_bytes(comparison_document(first, second, compared(first, second, level=LEVEL))))
+    document = json.loads(document_bytes(comparison_document(first, second, compared(first, second))))
     assert document["cells"]["all"] == {
         "n": 40,
         "both_right": 37,
@@ -223,25 +223,54 @@ def test_a_very_small_p_value_is_not_written_as_0(calibration):
         calibration(wrong_on(gold=gold), gold=gold),
         calibration(wrong_on(*range(100), gold=gold), gold=gold),
     )
-    document = comparison_document(first, second, compared(first, second, level=LEVEL))
+    document = comparison_document(first, second, compared(first, second))
     assert document["cells"]["all"]["p_value"] == pytest.approx(2**-99, rel=1e-9)
 
 
 def test_calibrations_over_other_gold_sets_are_refused(calibration):
     other = composed({"SUPPORTED": 21, "UNSUPPORTED": 9}, {"VIOLATED": 6, "NOT_VIOLATED": 4}, partial=2)
     with pytest.raises(InputRefused, match=f"found gold set {other.hash[:12]}, expected {GOLD.hash[:12]}"):
-        compared(calibration(wrong_on()), calibration(wrong_on(gold=other), gold=other), level=LEVEL)
+        compared(calibration(wrong_on()), calibration(wrong_on(gold=other), gold=other))
 
 
 def test_a_report_with_other_tuples_than_its_gold_set_has_is_refused(calibration):
     with pytest.raises(InputRefused, match="found other tuples than the first has"):
-        compared(calibration(wrong_on()), calibration(wrong_on()[:-1]), level=LEVEL)
+        compared(calibration(wrong_on()), calibration(wrong_on()[:-1]))
 
 
-@pytest.mark.parametrize("level", [0, 1, 1.5, float("nan")])
-def test_a_level_outside_0_to_1_is_refused(comparison, level):
-    with pytest.raises(InputRefused, match="level"):
-        comparison(wrong_on(0), wrong_on(), level)
+@pytest.fixture
+def at_level(calibration, compat):
+    """A calibration under a plan with intervals of that level."""
+
+    def at_level(level, first=()):
+        intervals = compat.intervals.model_copy(update={"level": level})
+        return calibration(first or wrong_on(0), plan=compat.model_copy(update={"intervals": intervals}))
+
+    return at_level
+
+
+@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)])
+def test_the_intervals_have_the_level_of_those_of_the_calibrations(at_level, level):
+    found = compared(at_level(level), at_level(level, wrong_on()))
+    assert found.level == float(level)
+    # Wrong in the first alone: 1 of 36; one is added to either side, and two to all.
+    up, down, n = 0 + 1, 1 + 1, 36 + 2
+    half = norm.ppf((1 + float(level)) / 2) * (((up + down) / n - ((up - down) / n) ** 2) / n) ** 0.5
+    interval = found.false_negatives.interval
+    assert (interval.high - interval.low) / 2 == pytest.approx(half, abs=1e-12)
+
+
+def test_calibrations_with_intervals_of_other_levels_are_refused(at_level):
+    with pytest.raises(
+        InputRefused, match=r"^second: found intervals of level 0\.9, expected 0\.95, that of the first"
+    ):
+        compared(at_level(Fraction(95, 100)), at_level(Fraction(9, 10)))
+
+
+def test_the_level_of_the_gate_plays_no_part(calibration, compat):
+    gate = compat.gate.model_copy(update={"level": Fraction(9, 10)})
+    other = calibration(wrong_on(0), plan=compat.model_copy(update={"gate": gate}))
+    assert compared(calibration(wrong_on(0)), other).level == 0.95
 
 
 def test_a_calibration_without_predictions_is_refused_with_why_it_has_none(calibration):
@@ -292,6 +321,9 @@ def test_a_file_that_is_no_report_is_refused(tmp_path, text, said):
         ({"hashes": {"gold": None, "plan": "s"}}, "hashes.gold"),
         ({"claims": []}, "claims"),
         ({"judge": {"kind": "chat"}}, "judge.fingerprints"),
+        ({"levels": {"gate": 0.95}}, "levels.intervals"),
+        ({"levels": None}, "levels"),
+        *(({"levels": {"intervals": level}}, "levels.intervals") for level in (0, 1, 1.5, -0.5, "0.95", None)),
     ],
 )
 def test_a_report_with_a_field_that_is_none_of_a_calibration_s_is_refused_by_its_name(calibration, changed, field):

@@ -91,7 +91,8 @@ def test_a_journal_of_one_prompt_is_refused_with_the_half_that_is_missing(
 ):
     endpoint = endpoint_of(wavers)
     calibrate("live", judge, base_url=endpoint.url)
-    (journal,) = [path for path in (tmp_path / "home" / "journals").glob("*/*.jsonl") if f'"{half}' in path.read_text()]
+    journals = (tmp_path / "home" / "journals").glob("*/*.jsonl")
+    (journal,) = [path for path in journals if f'"{half}' in path.read_text().splitlines()[-1]]
     refused = calibrate("replayed", f"replay:{journal}")
     prompt, missing = HALVES[half]
     recorded = half if judge == "lexical" else f"{half}-v1"

@@ -73,8 +73,9 @@ def test_after_the_judge_went_away_only_what_it_did_not_answer_is_asked(calibrat
 def test_after_a_cap_was_reached_only_what_is_missing_is_asked(calibrate, endpoint, tmp_path):
     assert calibrate("--cap-requests", "5").status == 3
     assert reasons(tmp_path) == {"cap_reached"}
+    assert len(endpoint.turns) == 5
     first = asked(endpoint)
-    assert 0 < len(first) < len(CLAIMS)
+    assert first == CLAIMS[:4]  # after the probe
     endpoint.turns.clear()
     assert calibrate("--resume").status == 0
     assert sorted(first + asked(endpoint)) == sorted(CLAIMS)
@@ -112,15 +113,82 @@ def test_another_judge_or_plan_is_refused_before_anything_is_asked(calibrate, en
     assert not (tmp_path / "out" / "report.json").exists()
 
 
-def test_another_prompt_is_refused_before_anything_is_asked(calibrate, endpoint, monkeypatch):
-    calibrate("--cap-requests", "5")
+@pytest.fixture
+def reword(monkeypatch):
+    """Gives these prompts other words."""
+
+    def reword(*names):
+        for name in names:
+            prompt = getattr(asking, name)
+            monkeypatch.setattr(asking, name, replace(prompt, system=f"{prompt.system} Be brief."))
+
+    return reword
+
+
+def breaks_at(calibrate, endpoint, *places):
+    """A run that the judge leaves at the first of these claims; it goes on, and leaves it at the next."""
+    for number, place in enumerate(places):
+        comes_back, endpoint.says = endpoint.says, goes_away_at(CLAIMS[place])
+        assert calibrate(*["--resume"] if number else []).status == 3
+        endpoint.says = comes_back
     endpoint.turns.clear()
+
+
+CHANGED = {
+    "alignment": (("ALIGNMENT",), {}, "judge.prompt.sha256 was"),
+    "constraint": (("CONSTRAINT",), {}, "judge.prompt.sha256 was"),
+    "both": (("ALIGNMENT", "CONSTRAINT"), {}, "judge.prompt.sha256 was"),
+    "model": ((), {"model": "other"}, "judge.model was 'm' and is 'other';"),
+    "plan": ((), {"plan": PLANS / "judge-calibration.toml"}, "plan.minimum_tuples was 1 and is 100"),
+    "prompt and model": (("ALIGNMENT",), {"model": "other"}, "judge.model was 'm' and is 'other';"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+@pytest.mark.parametrize("places", [(4,), (11,), (10, 12)], ids=["among passages", "among rules", "there, and again"])
+def test_a_run_that_broke_anywhere_is_not_gone_on_with_after_any_change(
+    calibrate, endpoint, reword, tmp_path, places, change
+):
+    """What changed under the prompt that was asked first too, although the other's journal was written last."""
+    breaks_at(calibrate, endpoint, *places)
+    reworded, fields, said = CHANGED[change]
+    reword(*reworded)
+    refused = calibrate("--resume", **fields)
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert refused.err.startswith("eval-pipeline: the last run, of journal ")
+    assert said in refused.err
     for name in ("ALIGNMENT", "CONSTRAINT"):
-        prompt = getattr(asking, name)
-        monkeypatch.setattr(asking, name, replace(prompt, system=f"{prompt.system} Be brief."))
-    refused = calibrate("--resume")
-    assert (refused.status, "judge.prompt.sha256 was" in refused.err) == (1, True)
+        assert (f"under '{name.lower()}-v1'" in refused.err) == (name in reworded)
     assert endpoint.turns == []
+    assert not (tmp_path / "out" / "report.json").exists()
+
+
+@pytest.mark.parametrize("places", [(4,), (11,), (10, 12)])
+def test_with_its_words_put_back_it_goes_on(calibrate, endpoint, monkeypatch, places):
+    breaks_at(calibrate, endpoint, *places)
+    with monkeypatch.context() as patch:
+        patch.setattr(asking, "ALIGNMENT", replace(asking.ALIGNMENT, system="Judge."))
+        assert calibrate("--resume").status == 1
+    assert calibrate("--resume").status == 0
+    assert asked(endpoint) == CLAIMS[places[-1] :]
+
+
+@pytest.mark.parametrize(
+    ("cap", "value", "fields"),
+    [
+        ("--cap-requests", "10", {}),
+        ("--cap-tokens", "40000", {}),
+        ("--cap-usd", "0.04", {"prices": "1,1"}),
+    ],
+)
+def test_a_cap_holds_for_both_prompts_together(calibrate, endpoint, tmp_path, cap, value, fields):
+    """Each pays for ten of the 16 requests, and so for all under either prompt, of which there are 9 and 7."""
+    endpoint.tokens = 4000
+    assert calibrate(cap, value, **fields).status == 3
+    assert reasons(tmp_path) == {"cap_reached"}
+    assert len(endpoint.turns) == 10
+    assert calibrate("--resume", **fields).status == 0
+    assert len(endpoint.turns) == 16 + 1  # and the probe under the second prompt, which the broken run made too
 
 
 @pytest.mark.parametrize("says", [None, goes_away_at(CLAIMS[0])], ids=["no run", "a run without an answer"])

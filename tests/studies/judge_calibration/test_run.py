@@ -19,6 +19,7 @@ def test_the_bundled_set_measures_the_offline_judge_without_a_key(command, tmp_p
     report = json.loads((tmp_path / "one" / "report.json").read_text())
     assert set(report) >= CONTRACT
     assert (report["n_alignment"], report["n_constraint"]) == (132, 64)
+    assert report["levels"] == {"intervals": 0.95, "gate": 0.95}
     assert len(report["tuples"]) == len((tmp_path / "one" / "judgments.jsonl").read_text().splitlines()) == 196
     page = (tmp_path / "one" / "report.html").read_text()
     assert "Where the judge was wrong" in page

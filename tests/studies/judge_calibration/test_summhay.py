@@ -25,6 +25,7 @@ from eval_pipeline.studies.judge_calibration.gold import GoldTuple
 from eval_pipeline.studies.judge_calibration.recorded import (
     Calibration,
     Hashes,
+    Levels,
     RecordedClaim,
     RecordedJudge,
     TupleOutcome,
@@ -156,6 +157,7 @@ def calibration_of(judge, predictions):
         plan="none",
         judge=RecordedJudge(kind="recorded", fingerprints={"summhay": judge}),
         hashes=Hashes(gold="summhay", plan="none"),
+        levels=Levels(intervals=float(LEVEL)),
         claims=(RecordedClaim(outcome=Outcome.FAIL, reason=Reason.THRESHOLD_MISSED, detail=""),),
         tuples=tuple(outcomes),
     )
@@ -166,7 +168,7 @@ def test_the_best_judge_is_told_from_each_other_by_mcnemar_as_statsmodels_has_it
     """mcnemar(table, exact=True), statsmodels 0.14."""
     best = "prompted_gemini-1.5-pro"
     one, other = (calibration_of(name, predictions[name]) for name in (best, judge))
-    found = compared(one, other, level=LEVEL)
+    found = compared(one, other)
     cells = found.everything
     table = [[cells.both_right, cells.only_first], [cells.only_second, cells.both_wrong]]
     assert cells.n == 1419
