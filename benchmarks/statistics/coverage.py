@@ -19,9 +19,10 @@ from eval_pipeline.stats.corrected_ratio import corrected_contrast
 from eval_pipeline.stats.corrected_share import corrected_difference, corrected_share
 from eval_pipeline.stats.judged_clusters import JudgedClusters
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
+from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
 from eval_pipeline.stats.prediction_powered import Trust, prediction_powered_contrast
 from eval_pipeline.stats.tails import Tails
-from tests.stats.simulate import Table, clustered, holds, judged
+from tests.stats.simulate import Table, checked_by_verdict, clustered, holds, judged
 
 STUDIES, RESAMPLES, SEED = 1_000, 1_000, 2024
 LEVEL = Fraction(95, 100)
@@ -32,7 +33,8 @@ HEAD = f"""# Measured coverage
 How often an interval holds the truth, in percent of the studies that gave one, over {STUDIES:,} made-up studies a cell
 with {RESAMPLES:,} resamples each. Nominal is 95 %; a cell near 95 is uncertain by ± 1.4 points, more where studies are
 undefined. In brackets stands the mean width of two-sided intervals; "undefined" counts studies that the estimator
-refused, such as those in which no wrong judgment was checked. `python -m benchmarks.statistics.coverage` made this.
+refused, such as those in which no wrong judgment was checked. `python -m benchmarks.statistics.coverage` makes this
+page.
 
 An entry has 1 to 8 propositions in each of two quartiles. Recall varies between entries, with an intraclass correlation
 of .2, and the quartiles of an entry go together.
@@ -162,13 +164,13 @@ def of_corrections() -> list[str]:
     """The tables for the corrected recall and its loss."""
     share = [
         "| entries, checked | recall | judge: sensitivity, specificity | uncorrected | bootstrap of the ratio |"
-        " `corrected_share` | prediction-powered, trust tuned | trust .6 |",
-        "|---|---|---|---|---|---|---|---|",
+        " `corrected_share` | `post_stratified_share` | prediction-powered, trust tuned | trust .6 |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     loss = [
         "| entries, checked | recall in quartile 1, 4 | judge | uncorrected | bootstrap of the ratio |"
-        " `corrected_difference` | prediction-powered, trust tuned | trust .6 |",
-        "|---|---|---|---|---|---|---|---|",
+        " `corrected_difference` | `post_stratified_difference` | prediction-powered, trust tuned | trust .6 |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for entries, checked, rates, sensitivity, specificity in (
         (90, 18, (0.8, 0.7), 0.95, 0.90),
@@ -228,6 +230,9 @@ def corrected_cells(studies: list[JudgedClusters], weights: list[int], tails: Ta
             return corrected_difference(study, errors="pooled", level=LEVEL, tails=tails).interval
         return corrected_share(study, errors="pooled", group=0, level=LEVEL, tails=tails).interval
 
+    def strata(study: JudgedClusters) -> Interval:
+        return by_strata(study, weights, tails)
+
     def uncorrected(study: JudgedClusters) -> Interval:
         if weights[1]:
             return difference_of_shares(study.supported, study.judged)
@@ -236,14 +241,66 @@ def corrected_cells(studies: list[JudgedClusters], weights: list[int], tails: Ta
     def difference(trust: Trust) -> Callable[[JudgedClusters], Interval]:
         return lambda study: prediction_powered_contrast(study, weights, trust=trust, level=LEVEL, tails=tails).interval
 
-    methods = (uncorrected, ratio, effective, difference("tuned"), difference(0.6))
+    methods = (uncorrected, ratio, effective, strata, difference("tuned"), difference(0.6))
     return [str(tally([lambda m=method, s=study: m(s) for study in studies], truth)) for method in methods]
+
+
+def by_strata(study: JudgedClusters, weights: Sequence[int], tails: Tails) -> Interval:
+    """The interval with the judge's verdicts as strata."""
+    if weights[1]:
+        return post_stratified_difference(study, level=LEVEL, tails=tails).interval
+    return post_stratified_share(study, group=0, level=LEVEL, tails=tails).interval
+
+
+def of_strata() -> list[str]:
+    """The table for the judge's verdicts as strata, by how checks are drawn and how large entries are."""
+    rows = [
+        "| entries, checked | propositions | recall in quartile 1, 4 | entries: share | its lower bound | bound of the"
+        " loss | by verdict: share | its lower bound | bound of the loss |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for entries, checked in ((90, 18), (90, 45), (20, 10), (20, 20)):
+        for sizes in ((1, 8), (8, 20)):
+            for rates in ((0.8, 0.7), (0.97, 0.97)):
+                contrasts: tuple[tuple[tuple[int, int], Tails, float], ...] = (
+                    ((1, 0), "two", rates[0]),
+                    ((1, 0), "lower", rates[0]),
+                    ((1, -1), "upper", rates[0] - rates[1]),
+                )
+                cells = [
+                    str(tally([partial(by_strata, study, weights, tails) for study in studies], truth))
+                    for studies in drawn_both_ways(entries, checked, sizes, rates)
+                    for weights, tails, truth in contrasts
+                ]
+                setting = f"{entries}, {checked} | {sizes[0]} to {sizes[1]} | {rates[0]}, {rates[1]}"
+                rows.append(f"| {setting} | " + " | ".join(cells) + " |")
+    text = (
+        "The judge's sensitivity is .9 and its specificity .85. Of the entries so many are checked whole, or by lot the"
+        " same share of each verdict in each quartile."
+    )
+    return ["", "## The verdicts as strata", text, "", *rows]
+
+
+def drawn_both_ways(
+    entries: int, checked: int, sizes: tuple[int, int], rates: tuple[float, float]
+) -> tuple[list[JudgedClusters], list[JudgedClusters]]:
+    """Studies of which whole entries were checked, and those of which a share of each verdict was."""
+    rng = np.random.default_rng(SEED)
+    every = judged(rng, STUDIES, entries, rates, sensitivity=0.9, specificity=0.85, checked=entries, sizes=sizes)
+    seen = (np.arange(entries) < checked)[:, None]
+    whole = [
+        JudgedClusters(study.supported, study.judged, *(np.where(seen, column, 0) for column in study.columns[2:]))
+        for study in every
+    ]
+    share = checked / entries
+    return whole, [checked_by_verdict(rng, study, of_yes=share, of_no=share) for study in every]
 
 
 def main() -> None:
     """Writes the page."""
     PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text("\n".join([HEAD.rstrip(), *of_recall(), *of_loss(), *of_corrections()]) + "\n")
+    parts = [*of_recall(), *of_loss(), *of_corrections(), *of_strata()]
+    PAGE.write_text("\n".join([HEAD.rstrip(), *parts]) + "\n")
     print(f"wrote {PAGE}")
 
 

@@ -94,7 +94,7 @@ class ChatJudge:
 
     @property
     def spending(self) -> Spending:
-        """What was spent so far."""
+        """What was spent so far, by all judges on its meter."""
         return self._meter.spending
 
     async def probe(self) -> Answer | None:

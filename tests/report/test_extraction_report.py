@@ -78,10 +78,16 @@ def cells(markdown: str) -> Iterator[list[str]]:
 
 
 def skipped(document: dict[str, Any], reason: str) -> dict[str, Any]:
-    """The document with every claim withheld for a reason."""
+    """The document with every claim withheld for a reason, and the numbers that belong to it with it."""
     withheld = {"outcome": "skip", "reason": reason, "estimate": None, "interval": None, "advisory": False}
     rows = [row | {"estimate": None, "interval": None} for row in document["quartiles"]]
-    return document | {"claims": [claim | withheld for claim in document["claims"]], "quartiles": rows}
+    numbers = ("first_less_last", "upper_bound", "worst_bound", "slope_per_quartile", "highest_less_lowest")
+    uniformity = document["findings"]["uniformity"] | dict.fromkeys(numbers)
+    return document | {
+        "claims": [claim | withheld for claim in document["claims"]],
+        "quartiles": rows,
+        "findings": document["findings"] | {"uniformity": uniformity},
+    }
 
 
 def test_every_text_of_the_corpus_stands_on_the_page_as_text(hostile_report: ReportInput, hostile: str) -> None:

@@ -15,6 +15,7 @@ from eval_pipeline.stats.judged_clusters import tabulated
 from eval_pipeline.stats.kappa import cohen_kappa
 from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
+from eval_pipeline.stats.post_stratified import post_stratified_share
 from eval_pipeline.stats.power import (
     mean_power,
     mean_size,
@@ -27,15 +28,15 @@ from eval_pipeline.stats.survival import kaplan_meier
 RNG = np.random.default_rng(1)
 BOOT = {"level": 0.9, "resamples": 50, "rng": RNG}
 MEANS = {"alpha": 0.05, "design": "paired", "distribution": "t"}
+JUDGED = tabulated([1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 2, 3], [0] * 4)
 WORDS = {
     "scale": lambda: krippendorff_alpha([[1, 2], [1, 1]], scale="Nominal"),
     "ranks": lambda: percentile_rank(100, 0.5, "ceiling"),
     "tails": lambda: cluster_mean([1, 2], [0, 1], tails="both", method="percentile", ranks="floor", **BOOT),
     "method": lambda: cluster_mean([1, 2], [0, 1], tails="two", method="BCa", ranks="floor", **BOOT),
     "tails of a share": lambda: share_interval([1, 2], [3, 3], level=0.9, tails="both"),
-    "errors": lambda: corrected_share(
-        tabulated([1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 2, 3], [0] * 4), errors="all", group=0, level=0.9, tails="two"
-    ),
+    "tails of strata": lambda: post_stratified_share(JUDGED, group=0, level=0.9, tails="both"),
+    "errors": lambda: corrected_share(JUDGED, errors="all", group=0, level=0.9, tails="two"),
     "method of a share": lambda: known_errors_interval(1, 2, sensitivity=1, specificity=1, level=0.9, method="exact"),
     "exchange": lambda: drift([1, 2, 3, 4], [0, 1, 0, 1], [0, 0, 1, 1], exchange="units", resamples=9, rng=RNG),
     "weights": lambda: cohen_kappa([[1, 2], [1, 1]], weights="square"),

@@ -19,7 +19,7 @@ from eval_pipeline.errors import (
     TooFewObservations,
     Undefined,
 )
-from eval_pipeline.stats.corrected_ratio import corrected_contrast, corrected_of
+from eval_pipeline.stats.corrected_ratio import Screened, corrected_contrast, corrected_of
 from eval_pipeline.stats.judged_clusters import JudgedClusters, with_gold
 from eval_pipeline.stats.pooled_ratio import ratio_contrast
 from tests.stats.laws import LAW
@@ -29,11 +29,23 @@ STUDIES = 400
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def contrast(table, weights, *, errors="pooled", level=0.95, tails="two", resamples=199, valid_at_least=1, rng=5):
+def contrast(
+    table,
+    weights,
+    *,
+    errors="pooled",
+    screened=None,
+    level=0.95,
+    tails="two",
+    resamples=199,
+    valid_at_least=1,
+    rng=5,
+):
     return corrected_contrast(
         table,
         weights,
         errors=errors,
+        screened=screened,
         level=level,
         tails=tails,
         resamples=resamples,
@@ -65,6 +77,25 @@ def test_a_corrected_share_by_hand():
     """20 of 35 supported; 9 of 10 positives and 9 of 10 negatives called so: (20/35 - 1/10) / (8/10) = 33/56."""
     assert corrected_of([20, 35, 9, 1, 9, 1]) == Fraction(33, 56)
     assert contrast(FOUR, [1]).estimate == pytest.approx(33 / 56, abs=1e-15)
+
+
+def test_a_screened_share_by_hand():
+    """12 of the 15 not supported were turned away at first sight, and 1 of 6 audited was missed: 2 more of 35.
+
+    (22/35 - 1/10) / (8/10) = 37/56.
+    """
+    screened = Screened([[3], [1], [3], [5]], [[2], [0], [1], [3]], [[0], [0], [1], [0]])
+    assert contrast(FOUR, [1], screened=screened).estimate == pytest.approx(37 / 56, abs=1e-15)
+
+
+def test_what_a_screen_missed_is_found_anew_in_each_resample():
+    """Of two clusters that nobody checked, and a gold set that is always 18 of 20 and 8 of 10."""
+    population, gold = one_group((6, 10, 0, 0, 0, 0), (2, 10, 0, 0, 0, 0)), one_group(*[(0, 0, 9, 1, 4, 1)] * 2)
+    screened = Screened([[4], [6]], [[2], [3]], [[1], [0]])
+    found = contrast(with_gold(population, gold), [1], screened=screened, resamples=600)
+    # Twice the first: 12 + 8 (2/4) = 16 of 20. Twice the second: 4. One of each: 8 + 10 (1/5) = 10. Less .2, over .7.
+    assert found.estimate == pytest.approx((0.5 - 0.2) / 0.7, abs=1e-12)
+    assert np.unique(found.draws.round(12)) == pytest.approx([0, 0.3 / 0.7, 0.6 / 0.7], abs=1e-9)
 
 
 def test_checked_and_unchecked_clusters_are_drawn_each_among_themselves_with_all_their_counts():
@@ -111,28 +142,35 @@ def test_a_cluster_without_judgments_or_checks_changes_nothing():
     assert contrast(empty, [1]).draws.tolist() == contrast(FOUR, [1]).draws.tolist()
 
 
+@pytest.mark.parametrize("screen", [False, True])
 @pytest.mark.parametrize("errors", ["pooled", "by_group"])
-def test_the_interval_of_a_corrected_difference_is_that_of_arch_with_independent_strata(errors):
+def test_the_interval_of_a_corrected_difference_is_that_of_arch_with_independent_strata(errors, screen):
     """`IndependentSamplesBootstrap` of the checked, the unchecked and the gold clusters, percentile, 2,000 times."""
     rng = np.random.default_rng(8)
     study = judged(rng, 1, 60, (0.7, 0.5), sensitivity=0.9, specificity=0.8, checked=20)[0]
     gold = as_gold(judged(rng, 1, 15, (0.5, 0.5), sensitivity=0.9, specificity=0.8, checked=15)[0])
     table = with_gold(study, gold)
+    away = (study.judged - study.supported) // 2 if screen else np.zeros_like(study.judged)
+    audited = away - away // 2
+    screened = Screened(away, audited, audited // 2)
 
     def theirs(*samples):
-        supported, total, tp, fn, tn, fp = sum(sample.sum(axis=0) for sample in samples)
+        supported, total, tp, fn, tn, fp, away, audited, missed = sum(sample.sum(axis=0) for sample in samples)
+        supported = supported + away * missed / np.maximum(audited, 1)
         if errors == "pooled":
             tp, fn, tn, fp = tp.sum(), fn.sum(), tn.sum(), fp.sum()
         se, sp = tp / (tp + fn), tn / (tn + fp)
         shares = np.clip((supported / total + sp - 1) / (se + sp - 1), 0, 1)
         return shares[0] - shares[1]
 
-    stacked = np.stack(table.columns, axis=1)
+    audit = [np.pad(part, ((0, 15), (0, 0))) for part in (away, audited, audited // 2)]
+    stacked = np.stack([*table.columns, *audit], axis=1)
     samples = stacked[:20], stacked[20:60], stacked[60:]
     drawn = IndependentSamplesBootstrap(*samples, seed=np.random.default_rng(9))
     low, high = drawn.conf_int(theirs, 2000, method="percentile", size=0.9)[:, 0]
-    found = contrast(table, [1, -1], errors=errors, level=0.9, resamples=2000)
+    found = contrast(table, [1, -1], errors=errors, screened=screened, level=0.9, resamples=2000)
     assert found.estimate == pytest.approx(theirs(*samples), abs=1e-12)
+    assert (found.estimate != contrast(table, [1, -1], errors=errors).estimate) == screen
     assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=0.012)
     assert high - low > 0.2
 
@@ -171,6 +209,32 @@ def test_multiplying_all_counts_changes_nothing(seed, by):
     assert contrast(many, [1, -1], resamples=60).draws == pytest.approx(
         contrast(study, [1, -1], resamples=60).draws, abs=1e-12
     )
+
+
+@LAW
+@given(SEEDS)
+def test_a_screen_that_turned_nothing_away_changes_nothing_and_nor_does_one_that_missed_nothing(seed):
+    study = correctable(seed)
+    nothing, not_supported = np.zeros_like(study.judged), study.judged - study.supported
+    found = contrast(study, [1, -1], resamples=60)
+    for away in (nothing, not_supported):
+        other = contrast(study, [1, -1], screened=Screened(away, away, nothing), resamples=60)
+        assert (other.estimate, other.draws.tolist()) == (found.estimate, found.draws.tolist())
+
+
+@LAW
+@given(SEEDS)
+def test_what_was_missed_counts_as_supported_where_all_that_was_turned_away_was_audited(seed):
+    """Half of what was not supported was turned away, and half of that wrongly."""
+    gold, study = as_gold(correctable(seed)), some_study(seed + 1)
+    away = (study.judged - study.supported + 1) // 2
+    missed, nothing = (away + 1) // 2, np.zeros_like(away)
+    before, after = (
+        with_gold(JudgedClusters(supported, study.judged, *[nothing] * 4), gold)
+        for supported in (study.supported, study.supported + missed)
+    )
+    found = contrast(before, [1, -1], screened=Screened(away, away, missed), resamples=60)
+    assert found.draws == pytest.approx(contrast(after, [1, -1], resamples=60).draws, abs=1e-12)
 
 
 @LAW
@@ -240,6 +304,32 @@ def test_a_gold_set_of_another_share_serves_as_well():
     hits, mean = held(tables, [1], 0.7)
     assert binomtest(hits, STUDIES, 0.95).pvalue > 0.01
     assert abs(mean - 0.7) < 0.01
+
+
+def test_a_screen_that_misses_some_is_corrected_by_the_audit_of_a_half_of_what_it_turned_away():
+    """It loses 15 of 100 that a closer look supports, and turns away 60 of 100 others; a gold set is seen closely."""
+    rng = np.random.default_rng(27)
+    judge, nothing = {"sensitivity": 0.9, "specificity": 0.85}, np.zeros((60, 2), int)
+    seen_closely = judged(rng, 300, 60, (0.7, 0.5), **judge, checked=0)
+    golds = judged(rng, 300, 40, (0.7, 0.5), **judge, checked=40)
+    screened, as_screened = [], {(1, 0): [], (1, -1): []}
+    for number, (close, gold) in enumerate(zip(seen_closely, golds, strict=True)):
+        lost = rng.binomial(close.supported, 0.15)
+        away = lost + rng.binomial(close.judged - close.supported, 0.6)
+        audited = rng.binomial(away, 0.5)
+        audit = Screened(away, audited, rng.hypergeometric(lost, away - lost, audited))
+        table = with_gold(JudgedClusters(close.supported - lost, close.judged, *[nothing] * 4), as_gold(gold))
+        screened.append(contrast(table, [1, 0], rng=number))
+        for weights, found in as_screened.items():
+            found.append(contrast(table, weights, screened=audit, rng=number))
+    for weights, truth in (((1, 0), 0.7), ((1, -1), 0.2)):
+        hits, mean = coverage(as_screened[weights], truth)
+        assert binomtest(hits, 300, 0.95).pvalue > 0.01
+        assert abs(mean - truth) < 0.01
+    # Uncorrected for it: .85 (.7 x .9 + .3 x .15) = .574, less .15, over .75.
+    hits, mean = coverage(screened, 0.7)
+    assert binomtest(hits, 300, 0.5, alternative="less").pvalue < 0.01
+    assert mean == pytest.approx((0.57375 - 0.15) / 0.75, abs=0.01)
 
 
 def test_a_judge_that_errs_otherwise_in_each_group_is_corrected_by_group_alone():
@@ -334,6 +424,15 @@ def test_resamples_without_known_negatives_are_no_resamples():
         contrast(table, [1], resamples=2000, valid_at_least=found.valid + 1)
 
 
+def test_resamples_without_an_audit_of_what_was_turned_away_are_no_resamples():
+    """The only audit is of one of three clusters: 8 of 27 resamples lack it, and all turned some away."""
+    table, screened = one_group(*[(5, 10, 4, 1, 4, 1)] * 3), Screened([[2]] * 3, [[2], [0], [0]], [[1], [0], [0]])
+    found = contrast(table, [1], screened=screened, resamples=2000)
+    assert binomtest(found.valid, 2000, 19 / 27).pvalue > 0.01
+    with pytest.raises(ThinResamples, match="an audit of what was turned away"):
+        contrast(table, [1], screened=screened, resamples=2000, valid_at_least=found.valid + 1)
+
+
 def test_resamples_whose_judge_does_no_better_than_chance_are_no_resamples():
     """The second of two clusters has one of two right; drawn twice, it is no judge: a quarter of the resamples."""
     table = one_group((4, 8, 4, 0, 4, 0), (4, 8, 2, 2, 2, 2))
@@ -351,3 +450,41 @@ def test_weights_of_another_length_are_refused(weights):
 def test_a_level_or_a_number_of_resamples_out_of_range_is_refused(how, message):
     with pytest.raises(InputRefused, match=message):
         contrast(FOUR, [1], **how)
+
+
+def test_what_was_turned_away_without_an_audit_is_refused_in_a_group_that_counts():
+    table = JudgedClusters(*(np.array([[n, n]] * 3) for n in (5, 10, 4, 1, 4, 1)))
+    screened = Screened([[2, 1]] * 3, [[1, 0]] * 3, [[0, 0]] * 3)
+    with pytest.raises(TooFewObservations, match="nothing of what was turned away was audited"):
+        contrast(table, [1, -1], screened=screened)
+    assert contrast(table, [1, 0], screened=screened).estimate == contrast(table, [1, 0]).estimate
+
+
+@pytest.mark.parametrize(
+    ("away", "audited", "missed", "message"),
+    [
+        ([2, 2], [1, 1], [0, 0], r"expected one shape \(clusters, groups\)"),
+        ([[2], [2]], [[1]], [[0]], r"expected one shape \(clusters, groups\)"),
+        ([[2], [2]], [[1], [1]], [[2], [0]], "more missed than audited"),
+        ([[2], [2]], [[3], [1]], [[0], [0]], "more audited than turned away"),
+        ([[-1], [2]], [[0], [1]], [[0], [0]], "turned_away: found -1"),
+        ([[2], [2]], [[0.5], [1]], [[0], [0]], "audited: found 0.5"),
+        ([[2], [2]], [[1], [1]], [[None], [0]], "missed: found a missing value"),
+    ],
+)
+def test_what_is_no_count_of_a_screen_is_refused(away, audited, missed, message):
+    with pytest.raises(InputRefused, match=message):
+        Screened(away, audited, missed)
+
+
+@pytest.mark.parametrize(
+    ("away", "message"),
+    [
+        ([[1, 1]] * 4, r"found shape \(4, 2\), expected the groups and clusters of the table"),
+        ([[1]] * 5, r"found shape \(5, 1\), expected the groups and clusters of the table"),
+        ([[5], [0], [0], [0]], "more turned away than the judge did not support"),
+    ],
+)
+def test_a_screen_of_another_table_is_refused(away, message):
+    with pytest.raises(InputRefused, match=message):
+        contrast(FOUR, [1], screened=Screened(away, away, np.zeros_like(away)))

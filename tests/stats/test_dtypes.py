@@ -23,6 +23,8 @@ from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
 from eval_pipeline.stats.confidence_sequence import normal_mixture_boundary
 from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
+from eval_pipeline.stats.corrected_ratio import Screened, corrected_contrast
+from eval_pipeline.stats.corrected_share import corrected_difference
 from eval_pipeline.stats.drift import drift
 from eval_pipeline.stats.effects import cliffs_delta, leave_one_out_correlations, spearman
 from eval_pipeline.stats.hazards import hazards
@@ -34,7 +36,8 @@ from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.percentile import percentile
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
 from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
-from eval_pipeline.stats.prediction_powered import prediction_powered_mean
+from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
+from eval_pipeline.stats.prediction_powered import prediction_powered_contrast, prediction_powered_mean
 from eval_pipeline.stats.ratings import coded
 from eval_pipeline.stats.reliability import composite_reliability, mean_correlation
 from eval_pipeline.stats.survival import kaplan_meier, risk_table
@@ -60,6 +63,19 @@ def rng() -> np.random.Generator:
 BOOT: dict[str, Any] = {"level": Fraction(9, 10), "resamples": 99, "ranks": "symmetric"}
 SHARES: dict[str, Any] = {"level": Fraction(9, 10), "tails": "two"}
 PERMUTED: dict[str, Any] = {"alternative": "absolute", "resamples": 99}
+
+
+def judged(to: Convert) -> JudgedClusters:
+    """A study of which half was checked."""
+    seen = (np.arange(ROWS) % 2)[:, None]
+    return JudgedClusters(to(HITS), to(TRIALS), *(to(seen * (HITS // by)) for by in (3, 9, 9, 9)))
+
+
+def screened(to: Convert) -> Screened:
+    """Its screen."""
+    away = (TRIALS - HITS) // 2
+    return Screened(to(away), to(away // 2), to(away // 4))
+
 
 CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
     ratio_contrast: lambda to: ratio_contrast(
@@ -115,7 +131,15 @@ CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
     bonferroni: lambda to: bonferroni(to(FLAGS), alpha=0.05),
     holm: lambda to: holm(to(FLAGS), alpha=0.05),
     benjamini_hochberg: lambda to: benjamini_hochberg(to(FLAGS), alpha=0.05),
-    JudgedClusters: lambda to: JudgedClusters(to(HITS), to(TRIALS), to(HITS // 4), *[to(HITS // 9)] * 3),
+    JudgedClusters: judged,
+    Screened: screened,
+    corrected_contrast: lambda to: corrected_contrast(
+        judged(to), (1, -1), errors="pooled", screened=screened(to), tails="two", valid_at_least=9, rng=rng(), **BOOT
+    ),
+    corrected_difference: lambda to: corrected_difference(judged(to), errors="pooled", **SHARES),
+    post_stratified_share: lambda to: post_stratified_share(judged(to), group=1, **SHARES),
+    post_stratified_difference: lambda to: post_stratified_difference(judged(to), **SHARES),
+    prediction_powered_contrast: lambda to: prediction_powered_contrast(judged(to), (1, -1), trust=0.5, **SHARES),
 }
 STORED: dict[str, Convert] = {
     "uint8": lambda array: array.astype(np.uint8),

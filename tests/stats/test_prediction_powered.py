@@ -142,6 +142,20 @@ def test_a_tuned_difference_estimate_by_hand():
     assert estimate(FOUR, [1]).trust == 0  # there the judge goes against the labels: -.04 (.1) < 0
 
 
+def test_the_quantile_is_that_of_the_checked_clusters_of_the_group_that_has_the_fewest():
+    """Four clusters are checked, of which two have the second group.
+
+    From 50 % to 95 % an interval grows by Student's quantile of .975 over that of .75: with one degree of freedom by
+    12.706205 over 1, with three by 3.182446 over .764892.
+    """
+    rows = [(2, 4, 1, 1, 1, 1), (3, 4, 2, 0, 1, 1)] * 2 + [(1, 4, 0, 0, 0, 0), (3, 4, 0, 0, 0, 0)] * 2
+    second = [row if number not in (2, 3) else (0,) * 6 for number, row in enumerate(rows)]
+    table = JudgedClusters(*np.stack([rows, second]).transpose(2, 1, 0))
+    for weights, growth in (([1, 0], 3.182446 / 0.764892), ([0, 1], T_1), ([1, -1], T_1)):
+        wide, narrow = (width(estimate(table, weights, trust=0.5, level=level)) for level in (0.95, 0.5))
+        assert wide / narrow == pytest.approx(growth, rel=1e-5)
+
+
 def items(seed, *, part):
     """Single items of 24 clusters in two groups, the first 9 clusters checked, of which one in `part` items is not."""
     rng = np.random.default_rng(seed)
@@ -177,7 +191,8 @@ def test_with_a_fixed_trust_the_estimate_and_the_width_are_those_of_statsmodels_
     w = np.array([weight for weight in weights if weight])
     found = estimate(table, weights, trust=trust)
     assert found.estimate == pytest.approx(w @ (labelled[0] + others[0]), abs=1e-12)
-    quantile = student.ppf(0.975, len(np.unique(cluster[checked])) - 1)
+    fewest = min(len(np.unique(cluster[checked & (group == one)])) for one in np.unique(group))
+    quantile = student.ppf(0.975, fewest - 1)
     assert width(found) == pytest.approx(2 * quantile * sqrt(w @ (labelled[1] + others[1]) @ w), rel=1e-6)
 
 
@@ -365,6 +380,23 @@ def test_20_clusters_of_which_10_are_checked_hold_the_truth_if_the_trust_is_fixe
     studies = judged(rng, STUDIES, 20, [rate], sensitivity=0.9, specificity=0.9, checked=10)
     held, _ = coverage([estimate(study, [1], trust=0.6) for study in studies], rate)
     assert binomtest(held, STUDIES, 0.95, alternative="less").pvalue > 0.01
+
+
+@pytest.mark.parametrize("trust", [0, 0.6])
+def test_a_difference_whose_second_group_stands_in_few_checked_clusters_is_held_by_their_quantile_alone(trust):
+    """In 12 of 60 clusters, of which 4 are checked: by the quantile of all 20 that are, it is held too seldom."""
+    rng = np.random.default_rng(48)
+    stands = np.column_stack([np.ones(60, int), np.arange(60) % 5 == 0])
+    studies = judged(rng, STUDIES, 60, (0.6, 0.5), sensitivity=0.9, specificity=0.9, checked=20)
+    found = [
+        estimate(JudgedClusters(*(column * stands for column in study.columns)), [1, -1], trust=trust)
+        for study in studies
+    ]
+    held, _ = coverage(found, 0.1)
+    assert binomtest(held, STUDIES, 0.95, alternative="less").pvalue > 0.01
+    shorter = student.ppf(0.975, 20 - 1) / student.ppf(0.975, 4 - 1)
+    by_all = sum(abs(one.estimate - 0.1) <= shorter * width(one) / 2 for one in found)
+    assert binomtest(by_all, STUDIES, 0.95, alternative="less").pvalue < 0.001
 
 
 @pytest.mark.parametrize("trust", [0, "tuned"])

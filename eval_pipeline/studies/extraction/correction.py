@@ -25,6 +25,8 @@ from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import RecallFindings
 from eval_pipeline.studies.extraction.uniformity import UniformityFindings
 
+_ON_THE_BAR = 1e-12  # what the arithmetic of floats may put between an estimate and a bar that it lies on
+
 
 @dataclass(frozen=True, slots=True)
 class GivenCheck:
@@ -225,7 +227,9 @@ def _needed(
     distance: float,
 ) -> Needed | None:
     """In entries where whole ones were drawn; else in propositions, as if each label were worth the same."""
-    if found.check is None or found.decides is not Estimator.POST_STRATIFIED or not distance or reach is None:
+    if found.check is None or found.decides is not Estimator.POST_STRATIFIED or reach is None:
+        return None
+    if distance < _ON_THE_BAR:  # no number of labels tells on which side the truth lies
         return None
     if plan.human_check.draw == "judgments":
         labelled = found.check.propositions

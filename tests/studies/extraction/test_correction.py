@@ -348,4 +348,5 @@ def test_no_labels_are_asked_for_where_they_do_not_decide(wide, run, check, amen
 def test_an_estimate_on_the_bar_is_settled_by_no_number_of_labels(run, check, amended):
     found = under(run, amended, claims={"recall_at_least": Fraction(3, 5)}).seen(check).correction
     assert found.corrected.pooled.estimate == pytest.approx(0.6, abs=1e-12)
-    assert found.recall_needs is None or found.recall_needs.beyond
+    assert found.corrected.pooled.low < 0.6 < found.corrected.pooled.high
+    assert found.recall_needs is None
