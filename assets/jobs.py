@@ -13,7 +13,7 @@ extraction = dg.define_asset_job(
 
 human_check_draw = dg.define_asset_job(
     "human_check_draw",  # a name of its own: a job and an asset may not share one
-    selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD,
+    selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD | dg.AssetSelection.assets("sealed_plan"),
     description="The sheet of the human check, drawn from what a run of the extraction study judged.",
 )
 

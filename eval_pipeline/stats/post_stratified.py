@@ -2,8 +2,9 @@
 
 Clusters that are large and alike show too little of that near 0 and 1, as in `cluster_share`. With 8 to 20 items each,
 an intraclass correlation of .2 and a share of .97, a lower bound at 95 % lies above the truth in a ninth of studies if
-all of 20 clusters are checked whole, or 18 of 90, and in a fourteenth if 10 of 20 are; in a sixteenth or less if the
-checks are drawn by verdict. With 1 to 8 items it holds to within a point. So does a bound of a difference with either.
+all of 20 clusters are checked whole, or 18 of 90, in a thirteenth if 10 of 20 or 45 of 90 are, and in a fourteenth or
+less if the checks are drawn by verdict. With 1 to 8 items it holds to within a point, and so does a bound of a
+difference with either.
 """
 
 from dataclasses import dataclass

@@ -293,7 +293,7 @@ def test_of_a_check_with_another_byte_nothing_is_read_but_what_it_was(
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", '"1/3"'])
 def test_a_number_that_is_none_breaks_the_seal_too(tmp_path: Path, number: str) -> None:
     assert FROZEN.agreement is not None
-    estimate = json.dumps(FROZEN.agreement.kappa.interval.low)  # type: ignore[union-attr]
+    estimate = json.dumps(FROZEN.agreement.kappa.interval.low)
     assert estimate in BYTES.decode()
     with pytest.raises(SealBroken, match="now hashes to nothing; join the filled sheets again"):
         read_check(put(tmp_path, BYTES.decode().replace(f'"low": {estimate}', f'"low": {number}').encode()))

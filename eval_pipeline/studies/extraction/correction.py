@@ -137,7 +137,7 @@ def correction_of(
     found = Correction(
         estimates=tuple(estimates),
         precision=precision,
-        decides=_deciding(estimates, plan),
+        decides=_deciding(estimates, errors, plan),
         decides_precision=(
             Estimator.POST_STRATIFIED if precision and plan.calibration.decides == "human_check" else Estimator.RAW
         ),
@@ -158,8 +158,13 @@ def _precision(every: Sequence[Checkable], labels: CheckedLabels, plan: Extracti
     return None if cell.withheld else cell
 
 
-def _deciding(estimates: Sequence[Estimates], plan: ExtractionPlan) -> Estimator:
-    """The estimator that the plan lets decide, or the raw one where there is no evidence for that."""
+def _deciding(estimates: Sequence[Estimates], gold: GoldErrors | None, plan: ExtractionPlan) -> Estimator:
+    """The estimator that the plan lets decide, or the raw one where there is no evidence for that, or half of it.
+
+    A gold set of which a part was not come to decides nothing: the verdict would turn on where the asking ended.
+    """
+    if plan.calibration.decides == "gold" and gold and gold.unasked:
+        return Estimator.RAW
     wanted = {"raw": (), "human_check": (Estimator.POST_STRATIFIED,), "gold": (Estimator.RATIO_BY_GOLD,)}[
         plan.calibration.decides
     ]

@@ -72,6 +72,15 @@ def test_a_recall_that_the_judge_understates_passes_by_what_people_say(four_fift
     )
 
 
+@pytest.mark.parametrize("misses", [{"1.0"}, {"1.0", "4.0"}, FIRSTS])
+def test_a_recall_on_the_bar_passes_however_it_comes_out_of_arithmetic(four_fifths, plan, model, misses):
+    """With two missed in each note it comes out as 0.7999999999999999; and no number of labels would tell more."""
+    seen = ran(four_fifths, plan, model(erring(four_fifths, misses=misses))).checked()
+    assert seen.recall.estimate == pytest.approx(0.8, abs=1e-12)
+    assert (seen.recall.outcome, seen.recall.reason) == ("pass", None)
+    assert (seen.correction.recall_needs, "to decide" in seen.recall.detail) == (None, False)
+
+
 def test_a_recall_that_the_judge_overstates_fails_by_what_people_say(four_fifths, plan, amended, model):
     """The judge supports the one that is lost in each quarter: 1 by it, .8 in truth, and the bar is .81."""
     run = ran(four_fifths, amended(plan, claims={"recall_at_least": Fraction(81, 100)}), model(lambda q: "SUPPORTED"))

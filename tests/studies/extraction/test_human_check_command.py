@@ -455,17 +455,3 @@ def test_a_check_that_is_not_what_was_frozen_ends_a_run_before_any_judge_is_aske
     assert complained(refused).startswith(said.format(checked))
     assert (refused.out, strict.requests) == ("", [])
     assert not (tmp_path / "out" / "verdict.json").exists()
-
-
-def test_a_check_that_was_drawn_by_the_verdicts_of_one_judge_is_none_of_another(
-    strict, call, world, command, tmp_path, plan, amended
-):
-    """The same endpoint under another name is another judge."""
-    by_verdict, folder = amended(plan, human_check={"draw": "judgments"}), tmp_path / "check"
-    said = call("draw", "--out", folder, plan=by_verdict)
-    assert said.out.splitlines()[0].endswith("drawn by judgments")
-    assert command("human-check", "join", fill(folder, "anna", truth_of(world))).status == 0
-    check = ("--human-check", folder / "human_check.json", "--out", tmp_path / "out")
-    other = call("run", *check, plan=by_verdict, model="other")
-    assert other.status == 3
-    assert "the human check was drawn by the verdicts of another judge" in other.out
