@@ -167,6 +167,8 @@ def estimates_by_gold(
 def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | None], plan: ExtractionPlan) -> Cell:
     """The share of signals that follow from their span, by the verdicts on all spans and people's on some.
 
+    What the judge turned down and none of which people saw counts as not supported: nothing speaks for it.
+
     Args:
         every: what may be checked, and what the judge said of it.
         said: what people said of the drawn spans, by their signals; None where they were unsure.
@@ -177,6 +179,9 @@ def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | No
     if not spans:
         return Cell(None, None, "no span was judged")
     known = [said.get(one.signal_id) if one.signal_id is not None else None for one in spans]
+    checked = [one for one, label in zip(spans, known, strict=True) if label is not None]
+    if checked and all(one.supported for one in checked):
+        known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
     table = tabulated(
         [int(bool(one.supported)) for one in spans],
         [NOT_CHECKED if label is None else int(label) for label in known],

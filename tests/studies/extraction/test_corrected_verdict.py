@@ -28,7 +28,7 @@ def model(scripted):
 
 @pytest.fixture(scope="session")
 def plan(lenient, amended):
-    return amended(lenient, judging={"strategy": Strategy.NO_SCREEN}, bootstrap={"resamples": 200})
+    return amended(lenient, judging={"strategy": Strategy.NO_SCREEN}, bootstrap={"resamples": 100})
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,8 @@ def model(scripted):
 
 @pytest.fixture(scope="session")
 def plan(lenient, amended):
-    return amended(lenient, judging={"strategy": Strategy.NO_SCREEN})
+    """With as few resamples as a plan may ask for; no number here rests on them."""
+    return amended(lenient, judging={"strategy": Strategy.NO_SCREEN}, bootstrap={"resamples": 100})
 
 
 @pytest.fixture(scope="session")
@@ -178,6 +179,16 @@ def test_what_ends_the_judging_within_the_gold_set_leaves_what_was_asked(alike, 
     assert seen.correction.decides is Estimator.RAW
 
 
+@pytest.mark.parametrize(("down_after", "decides"), [(235, Estimator.RAW), (250, Estimator.RATIO_BY_GOLD)])
+def test_a_gold_set_that_was_asked_in_part_decides_nothing(alike, plan, amended, model, down_after, decides):
+    """Of 20 and 20 claims 25 are asked, of either kind some, so that there is an estimate; or all are."""
+    says = asked_gold(alike.says, GOLD, wrong={1, 22})
+    by_gold = amended(plan, calibration={"decides": "gold"})
+    found = ran(alike, by_gold, model(says, down_after=down_after), GOLD).seen().correction
+    assert found.of(Estimator.RATIO_BY_GOLD).pooled.estimate is not None
+    assert (found.gold.unasked, found.decides) == (250 - down_after, decides)
+
+
 def test_a_gold_set_of_which_no_answer_could_be_read_measured_nothing(alike, plan, model):
     seen = ran(alike, plan, model(asked_gold(alike.says, GOLD, wrong=(), unread=range(40))), GOLD).seen()
     assert (seen.correction.gold.unread, seen.correction.gold.labelled) == (40, 0)
@@ -214,20 +225,14 @@ def test_a_gold_set_that_does_not_measure_both_errors_decides_nothing(alike, pla
 
 
 @pytest.fixture(scope="session")
-def quick(plan, amended):
-    """As few resamples as a plan may ask for; what is needed does not rest on them."""
-    return amended(plan, bootstrap={"resamples": 100})
-
-
-@pytest.fixture(scope="session")
-def wide(counted, world_of, quick, model):
+def wide(counted, world_of, plan, model):
     """Twenty notes of which more or less is lost, and a judge that errs on some: four of them are checked."""
     world = world_of(counted(f"e{k:02d}", (4, k % 5, 3, (k + 2) % 4), (4, 4, 4, 4)) for k in range(20))
-    return ran(world, quick, model(erring(world, misses={"1.0", "4.1"}, invents={"2.3"})))
+    return ran(world, plan, model(erring(world, misses={"1.0", "4.1"}, invents={"2.3"})))
 
 
 @pytest.fixture(scope="session")
-def noisy(counted, world_of, quick, model):
+def noisy(counted, world_of, plan, model):
     """Seven notes of which people would find 3 of 5 in each quarter; the judge turns a third of it, by lot."""
     world = world_of(counted(f"e{k}", (3, 3, 3, 3), ALL) for k in range(7))
     turned = {"SUPPORTED": "NOT_SUPPORTED", "NOT_SUPPORTED": "SUPPORTED"}
@@ -235,7 +240,7 @@ def noisy(counted, world_of, quick, model):
     def says(question):
         return world.says(question) if crc32(question.hypothesis.encode()) % 3 else turned[world.says(question)]
 
-    return ran(world, quick, model(says))
+    return ran(world, plan, model(says))
 
 
 @dataclass(frozen=True)
@@ -298,10 +303,10 @@ def test_a_judge_that_only_adds_its_noise_does_not_make_labels_superfluous(noisy
     assert needs.needed > needs.labelled == 2
 
 
-def test_where_labels_alone_leave_no_doubt_the_correction_still_may(counted, world_of, quick, amended, model):
+def test_where_labels_alone_leave_no_doubt_the_correction_still_may(counted, world_of, plan, amended, model):
     """Of two checked notes people support all, as the judge does: what it turned away elsewhere nobody looked at."""
     world = world_of(counted(f"e{k}", [4] * 4 if k in (1, 4) else [2] * 4, (4, 4, 4, 4)) for k in range(10))
-    run = ran(world, amended(quick, claims={"recall_at_least": Fraction(97, 100)}), model(world.says))
+    run = ran(world, amended(plan, claims={"recall_at_least": Fraction(97, 100)}), model(world.says))
     found = run.checked().correction
     assert found.of(Estimator.PEOPLE_ALONE).pooled.estimate == found.of(Estimator.PEOPLE_ALONE).pooled.high == 1
     assert found.corrected.pooled.estimate < 0.97 <= found.corrected.pooled.high
