@@ -30,7 +30,7 @@ def post_stratified_share(table: JudgedClusters, *, group: int, level: Number, t
     Clopper and Pearson for as many items as the clusters are worth; the three are put together by how they go together
     over the clusters (MOVER). Of a verdict of which nothing was checked in the group, anything from none to all may be
     supported: the interval begins where it would if none were, and ends where it would if all were. The estimate takes
-    for it what is supported among the checked of all groups, or else a half.
+    for it what is supported among the checked of all groups.
 
     Args:
         table: what the judge said and what was checked, of one population; see `JudgedClusters`.
@@ -39,7 +39,8 @@ def post_stratified_share(table: JudgedClusters, *, group: int, level: Number, t
         tails: "two" for equal tails; "lower" or "upper" for that bound alone.
 
     Raises:
-        RatioUndefined: nothing was judged in the group. TooFewObservations: nothing of it was checked.
+        RatioUndefined: nothing was judged in the group. TooFewObservations: nothing of it was checked, or of one of the
+            verdicts nothing in any group.
         InputRefused: clusters of a gold set, no such group, level outside (0, 1) or of 1/2 or less for one bound.
     Source: Cochran (1977), Sampling Techniques, section 12.2 (double sampling for stratification); Zou & Donner (2008),
         Statistics in Medicine 27(10), 1693-1702.
@@ -104,6 +105,12 @@ def _found(table: JudgedClusters, group: int, *, tail: float) -> _Found:
     if said_yes.any() and said_no.any():
         return _Found(at_least.share, at_least, at_least)
     _, _, hits, misses, rejections, alarms = (int(column.sum()) for column in table.columns)
+    for said, share_of_all, known, what in (
+        (said_yes, weight.share, hits + alarms, "supported"),
+        (said_no, 1 - weight.share, misses + rejections, "not supported"),
+    ):
+        if share_of_all and not said.any() and not known:
+            raise TooFewObservations(f"nothing that the judge called {what} was checked; check more judgments")
     return _Found(share(_ratio(hits, alarms), _ratio(misses, rejections)).share, at_least, share(1.0, 1.0))
 
 
@@ -154,4 +161,4 @@ def _known(share: float, clusters: int) -> BoundedShare:
 
 
 def _ratio(successes: int, failures: int) -> float:
-    return successes / (successes + failures) if successes + failures else 0.5
+    return successes / (successes + failures) if successes + failures else 0.0  # of what has no weight

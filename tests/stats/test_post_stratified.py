@@ -29,8 +29,14 @@ CELL = st.tuples(*[st.integers(0, 3)] * 6)
 TABLES = (
     st.lists(st.tuples(CELL, CELL), min_size=1, max_size=7)
     .map(lambda rows: table_of(np.array(rows)))
-    .filter(lambda table: table.checked.sum(axis=0).all())
+    .filter(lambda table: table.checked.sum(axis=0).all() and all(seen_where_given(table)))
 )
+
+
+def seen_where_given(table):
+    """Whether something of the judge's yes was checked if it gave any, and whether something of its no was."""
+    supported, total, hits, misses, rejections, alarms = (column.sum() for column in table.columns)
+    return hits + alarms > 0 or supported == 0, misses + rejections > 0 or supported == total
 
 
 def table_of(cells):
@@ -80,12 +86,26 @@ def test_where_yes_is_supported_less_often_than_no_more_yes_make_less():
 
 
 def test_an_unchecked_verdict_may_hold_anything_from_none_to_all():
-    """Were none of the no supported, the share would be .4; were all, 1. It stands at a half of them: .4 + .3."""
-    found = share(one_group(*[(4, 10, 4, 0, 0, 0)] * 4))
+    """Were none of the no supported, the share would be .4; were all, 1. Half of the other group's are: .4 + .3."""
+    counts = (4, 0), (10, 2), (4, 0), (0, 1), (0, 1), (0, 0)
+    found = share(JudgedClusters(*(np.array([count] * 4) for count in counts)))
     w, low, _ = YES
     assert found.estimate == pytest.approx(0.7, abs=1e-15)
     down = sqrt((w * (1 - 0.025 ** (1 / 16))) ** 2 + (w - low) ** 2)
     assert ends(found) == pytest.approx((0.4 - down, 1), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("counts", "what"), [((4, 10, 4, 0, 0, 0), "not supported"), ((4, 10, 0, 0, 6, 0), "supported")]
+)
+def test_a_verdict_of_which_nothing_was_checked_in_any_group_is_refused(counts, what):
+    """Else the estimate would be made up, and might meet a bar."""
+    with pytest.raises(TooFewObservations, match=f"the judge called {what} was checked"):
+        share(one_group(*[counts] * 4))
+
+
+def test_a_verdict_that_the_judge_never_gave_needs_no_check():
+    assert share(one_group(*[(10, 10, 8, 0, 0, 2)] * 4)).estimate == pytest.approx(0.8)
 
 
 def test_an_unchecked_verdict_stands_at_what_is_supported_among_the_checked_of_all_groups():
@@ -94,7 +114,8 @@ def test_an_unchecked_verdict_stands_at_what_is_supported_among_the_checked_of_a
     table = JudgedClusters(*(np.array([count] * 4) for count in counts))
     first, second = share(table), share(table, group=1)
     assert first.estimate == second.estimate == pytest.approx(0.55, abs=1e-15)
-    assert ends(first) == ends(share(JudgedClusters(*(column[:, :1] for column in table.columns))))
+    otherwise = share(JudgedClusters(*(np.array([c] * 4) for c in ((4, 4), (10, 10), (4, 4), (0, 3), (0, 1), (0, 0)))))
+    assert (otherwise.estimate, ends(otherwise)) == (pytest.approx(0.85), pytest.approx(ends(first)))
     # The first less the second is .4 - .55 at the least and 1 - .55 at the most, where the first reaches no higher.
     found = difference(table)
     assert found.estimate == pytest.approx(0, abs=1e-15)
@@ -404,7 +425,7 @@ def test_checks_of_most_no_and_few_yes_tell_of_the_share_and_not_of_the_judges_e
 
 @pytest.mark.parametrize("supported", [0.0, 1.0])
 def test_a_verdict_that_was_never_checked_holds_the_truth_at_either_extreme(supported):
-    """A tenth is called unsupported, and none or all of it is supported; the estimate takes a half of it."""
+    """A tenth is called unsupported, and none or all of it is supported; half of the other group's are."""
     rng = np.random.default_rng(65)
     truth, found = 0.9 * 0.8 + 0.1 * supported, []
     for _ in range(STUDIES):
@@ -413,7 +434,9 @@ def test_a_verdict_that_was_never_checked_holds_the_truth_at_either_extreme(supp
         right = rng.binomial(says_so, 0.8)
         nothing, seen = np.zeros_like(total), (np.arange(60) < 20)[:, None]
         checks = np.where(seen, right, 0), nothing, nothing, np.where(seen, says_so - right, 0)
-        found.append(share(JudgedClusters(says_so, total, *checks), **BOTH))
+        other = nothing, nothing + 2, nothing, seen * 1, seen * 1, nothing
+        columns = zip((says_so, total, *checks), other, strict=True)
+        found.append(share(JudgedClusters(*(np.hstack(pair) for pair in columns)), **BOTH))
     assert_held(found, truth)
     assert np.mean([one.estimate for one in found]) == pytest.approx(0.9 * 0.8 + 0.1 * 0.5, abs=0.01)
 
