@@ -24,8 +24,8 @@ from eval_pipeline.report import figures
 from eval_pipeline.report.extraction import ReportInput, bound_figure, quartile_figure, report_files
 from eval_pipeline.seal import SealedPlan, sealed
 from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
-from eval_pipeline.studies.extraction.annotator_findings import GivenAnnotators
-from eval_pipeline.studies.extraction.correction import Correction
+from eval_pipeline.studies.extraction.annotators.findings import GivenAnnotators
+from eval_pipeline.studies.extraction.correction.findings import Correction
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 from eval_pipeline.studies.extraction.frame import Frame, State, frame_of

@@ -13,7 +13,7 @@ from eval_pipeline.errors import InputRefused
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
 from eval_pipeline.seal import SealedPlan
-from eval_pipeline.studies.extraction.annotator_findings import (
+from eval_pipeline.studies.extraction.annotators.findings import (
     AnnotatorFindings,
     GivenAnnotators,
     annotators_in_journal,

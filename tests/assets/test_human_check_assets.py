@@ -14,7 +14,7 @@ from eval_pipeline.errors import CheckRefused, OutputRefused, SealBroken
 from eval_pipeline.human_check.filled import Filled
 from eval_pipeline.human_check.join import HumanCheck, check_bytes, joined
 from eval_pipeline.human_check.sheet import Said, Sheet, Task, read_sheet
-from eval_pipeline.studies.extraction.corrected import Estimator
+from eval_pipeline.studies.extraction.correction.estimates import Estimator
 from tests.assets.conftest import QUIET
 
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.human_check.join import HumanCheck
-from eval_pipeline.studies.extraction.checking import checkables
-from eval_pipeline.studies.extraction.correction import correction_of
+from eval_pipeline.studies.extraction.correction.checking import checkables
+from eval_pipeline.studies.extraction.correction.findings import correction_of
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.gold_claims import GoldClaim

@@ -6,10 +6,10 @@ from typing import Any
 
 from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_refusal
 from eval_pipeline.records import Verdict
-from eval_pipeline.studies.extraction.annotator_document import annotators_document
-from eval_pipeline.studies.extraction.annotator_findings import AnnotatorFindings
+from eval_pipeline.studies.extraction.annotators.document import annotators_document
+from eval_pipeline.studies.extraction.annotators.findings import AnnotatorFindings
 from eval_pipeline.studies.extraction.bands import BandLedger
-from eval_pipeline.studies.extraction.correction_document import correction_document, estimator_of
+from eval_pipeline.studies.extraction.correction.document import correction_document, estimator_of
 from eval_pipeline.studies.extraction.frame import State
 from eval_pipeline.studies.extraction.guard import GuardFindings
 from eval_pipeline.studies.extraction.judge_findings import JudgeFindings, ScreenAudit

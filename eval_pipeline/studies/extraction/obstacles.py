@@ -7,7 +7,7 @@ from math import floor
 
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.records import Interval, Kind, NoLabel, Outcome, Reason, Refusal
-from eval_pipeline.studies.extraction.correction import Correction
+from eval_pipeline.studies.extraction.correction.findings import Correction
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import Frame, State
 from eval_pipeline.studies.extraction.guard import GuardFindings

@@ -8,8 +8,8 @@ from eval_pipeline.errors import SealBroken
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Interval, Number, Outcome, Reason, Verdict
-from eval_pipeline.studies.extraction.corrected import Estimates, Estimator
-from eval_pipeline.studies.extraction.corrected_verdict import corrected_guard, corrected_recall, corrected_uniformity
+from eval_pipeline.studies.extraction.correction.estimates import Estimates, Estimator
+from eval_pipeline.studies.extraction.correction.verdict import corrected_guard, corrected_recall, corrected_uniformity
 from eval_pipeline.studies.extraction.obstacles import (
     Evidence,
     Obstacle,

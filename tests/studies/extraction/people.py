@@ -22,8 +22,14 @@ from eval_pipeline.records import Question, Verdict
 from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.assembly import assembled
 from eval_pipeline.studies.extraction.bands import band_ledger
-from eval_pipeline.studies.extraction.checking import Checkable, CheckedLabels, checkables, drawn_sheet, labels_of
-from eval_pipeline.studies.extraction.correction import Correction
+from eval_pipeline.studies.extraction.correction.checking import (
+    Checkable,
+    CheckedLabels,
+    checkables,
+    drawn_sheet,
+    labels_of,
+)
+from eval_pipeline.studies.extraction.correction.findings import Correction
 from eval_pipeline.studies.extraction.document import verdict_document
 from eval_pipeline.studies.extraction.frame import Frame, frame_of
 from eval_pipeline.studies.extraction.gold_claims import GoldClaim

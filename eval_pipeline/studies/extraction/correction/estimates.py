@@ -19,7 +19,7 @@ from eval_pipeline.stats.judged_clusters import NOT_CHECKED, Errors, JudgedClust
 from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
 from eval_pipeline.stats.prediction_powered import prediction_powered_contrast
 from eval_pipeline.stats.tails import Tails
-from eval_pipeline.studies.extraction.checking import Checkable
+from eval_pipeline.studies.extraction.correction.checking import Checkable
 from eval_pipeline.studies.extraction.gold_claims import GoldClaim, gold_table
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import RecallFindings

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Proposition, Reason, Refusal
-from eval_pipeline.studies.extraction.annotator_sensitivity import Basis, fixture_on, sensitivity
-from eval_pipeline.studies.extraction.annotators import aligned_by_text
+from eval_pipeline.studies.extraction.annotators.alignment import aligned_by_text
+from eval_pipeline.studies.extraction.annotators.sensitivity import Basis, fixture_on, sensitivity
 from tests.stats.laws import LAW
-from tests.studies.extraction.two_annotators import align, desk_of, in_silence, same_claim, wrote
+from tests.studies.extraction.annotators.two_annotators import align, desk_of, in_silence, same_claim, wrote
 
 UNION, INTERSECTION, FIRST, SECOND = Basis
 

@@ -15,9 +15,9 @@ from eval_pipeline.judge.desk import Desk, work_through
 from eval_pipeline.judge.lexical import similarity
 from eval_pipeline.records import Label, NoLabel, Proposition, Question, Reason, Refusal
 from eval_pipeline.stats.arrays import Counts
+from eval_pipeline.studies.extraction.annotators.matching import Match, best_matching, nearness
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.judging import Progress
-from eval_pipeline.studies.extraction.matching import Match, best_matching, nearness
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 _INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]+")

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from eval_pipeline.studies.extraction.matching import Match, best_matching, nearness
+from eval_pipeline.studies.extraction.annotators.matching import Match, best_matching, nearness
 from tests.stats.laws import LAW
-from tests.studies.extraction.two_annotators import every_matching, worth
+from tests.studies.extraction.annotators.two_annotators import every_matching, worth
 
 TABLES = st.tuples(st.integers(0, 4), st.integers(0, 4)).flatmap(
     lambda shape: st.tuples(

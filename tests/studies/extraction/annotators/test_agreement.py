@@ -12,10 +12,10 @@ from scipy.stats import bootstrap
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from eval_pipeline.records import NoLabel
-from eval_pipeline.studies.extraction.annotator_agreement import annotator_agreement
-from eval_pipeline.studies.extraction.annotators import aligned_by_text
+from eval_pipeline.studies.extraction.annotators.agreement import annotator_agreement
+from eval_pipeline.studies.extraction.annotators.alignment import aligned_by_text
 from tests.stats.laws import LAW
-from tests.studies.extraction.two_annotators import wrote
+from tests.studies.extraction.annotators.two_annotators import wrote
 
 
 def agreed(first, second, plan):

@@ -10,8 +10,8 @@ import pyarrow as pa
 from eval_pipeline.human_check.join import HumanCheck, RaterAgreement
 from eval_pipeline.records import Refusal
 from eval_pipeline.stats.labels_needed import clusters_to_label
-from eval_pipeline.studies.extraction.checking import Checkable, CheckedLabels, labels_of, summary
-from eval_pipeline.studies.extraction.corrected import (
+from eval_pipeline.studies.extraction.correction.checking import Checkable, CheckedLabels, labels_of, summary
+from eval_pipeline.studies.extraction.correction.estimates import (
     Cell,
     Estimates,
     Estimator,

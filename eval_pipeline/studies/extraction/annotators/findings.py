@@ -14,15 +14,15 @@ from eval_pipeline.judge.protocol import Judge, Standing, standing_of
 from eval_pipeline.judge.sitting import desk_in_journal
 from eval_pipeline.judge.spending import CapReached
 from eval_pipeline.records import Reason, Refusal
-from eval_pipeline.studies.extraction.annotator_agreement import AnnotatorAgreement, annotator_agreement
-from eval_pipeline.studies.extraction.annotator_sensitivity import Sensitivity, sensitivity
-from eval_pipeline.studies.extraction.annotators import (
+from eval_pipeline.studies.extraction.annotators.agreement import AnnotatorAgreement, annotator_agreement
+from eval_pipeline.studies.extraction.annotators.alignment import (
     AlignedEntry,
     aligned_by_judge,
     aligned_by_text,
     questions_at_most,
     refusal_of_unread,
 )
+from eval_pipeline.studies.extraction.annotators.sensitivity import Sensitivity, sensitivity
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.judging import Progress, refusal_of_probe
 from eval_pipeline.studies.extraction.plan import ExtractionPlan

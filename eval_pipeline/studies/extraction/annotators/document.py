@@ -4,13 +4,13 @@ from typing import Any
 
 from eval_pipeline.document import plain_interval, plain_number, plain_refusal
 from eval_pipeline.records import Verdict
-from eval_pipeline.studies.extraction.annotator_agreement import (
+from eval_pipeline.studies.extraction.annotators.agreement import (
     NO_KAPPA_OF_INCLUSION,
     AnnotatorAgreement,
     Measure,
 )
-from eval_pipeline.studies.extraction.annotator_findings import AnnotatorFindings
-from eval_pipeline.studies.extraction.annotator_sensitivity import OnBasis, Sensitivity
+from eval_pipeline.studies.extraction.annotators.findings import AnnotatorFindings
+from eval_pipeline.studies.extraction.annotators.sensitivity import OnBasis, Sensitivity
 
 
 def annotators_document(found: AnnotatorFindings) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Number, Proposition, Reason, Refusal, Verdict
-from eval_pipeline.studies.extraction.annotators import AlignedEntry
+from eval_pipeline.studies.extraction.annotators.alignment import AlignedEntry
 from eval_pipeline.studies.extraction.assembly import assembled
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.frame import frame_of

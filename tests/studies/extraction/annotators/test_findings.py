@@ -16,10 +16,10 @@ from eval_pipeline.judge.offline import LexicalJudge, read_labels, read_replay
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.judge.spending import CapReached, Spending
 from eval_pipeline.records import NoLabel, Reason
-from eval_pipeline.studies.extraction.annotator_document import annotators_document
-from eval_pipeline.studies.extraction.annotator_findings import AnnotatorFindings, annotators_in_journal
+from eval_pipeline.studies.extraction.annotators.document import annotators_document
+from eval_pipeline.studies.extraction.annotators.findings import AnnotatorFindings, annotators_in_journal
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture, read_fixture
-from tests.studies.extraction.two_annotators import in_silence, same_claim, wrote
+from tests.studies.extraction.annotators.two_annotators import in_silence, same_claim, wrote
 
 
 @pytest.fixture

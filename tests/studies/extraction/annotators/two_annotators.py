@@ -11,7 +11,7 @@ from eval_pipeline.judge.desk import Desk
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.records import Proposition, Question
-from eval_pipeline.studies.extraction.annotators import AlignedEntry, aligned_by_judge, aligned_by_text
+from eval_pipeline.studies.extraction.annotators.alignment import AlignedEntry, aligned_by_judge, aligned_by_text
 from eval_pipeline.studies.extraction.fixture import Fixture
 
 Written = tuple[str, int, str]

@@ -11,8 +11,8 @@ from eval_pipeline.bundled import bundled
 from eval_pipeline.human_check.sheet import Said
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Reason
-from eval_pipeline.studies.extraction.corrected import Estimator
-from eval_pipeline.studies.extraction.correction import Correction, correction_of
+from eval_pipeline.studies.extraction.correction.estimates import Estimator
+from eval_pipeline.studies.extraction.correction.findings import Correction, correction_of
 from eval_pipeline.studies.extraction.gold_claims import GoldErrors, gold_claims
 from eval_pipeline.studies.extraction.plan import Strategy
 from eval_pipeline.studies.judge_calibration.gold import read_gold

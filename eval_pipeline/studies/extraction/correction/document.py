@@ -4,8 +4,8 @@ from typing import Any
 
 from eval_pipeline.document import plain_interval, plain_number, plain_refusal
 from eval_pipeline.human_check.join import Coefficient, RaterAgreement
-from eval_pipeline.studies.extraction.corrected import Cell, Estimates
-from eval_pipeline.studies.extraction.correction import CheckFacts, Correction, Needed
+from eval_pipeline.studies.extraction.correction.estimates import Cell, Estimates
+from eval_pipeline.studies.extraction.correction.findings import CheckFacts, Correction, Needed
 from eval_pipeline.studies.extraction.gold_claims import GoldErrors
 
 GUARD = "precision_guard"

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from eval_pipeline.gates import at_least, at_most
 from eval_pipeline.records import Number, Outcome, Reason, Verdict
-from eval_pipeline.studies.extraction.corrected import Cell, Estimates, Estimator
-from eval_pipeline.studies.extraction.correction import Needed
+from eval_pipeline.studies.extraction.correction.estimates import Cell, Estimates, Estimator
+from eval_pipeline.studies.extraction.correction.findings import Needed
 from eval_pipeline.studies.extraction.obstacles import Evidence
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.wording import change, place

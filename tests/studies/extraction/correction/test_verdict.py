@@ -10,7 +10,7 @@ from eval_pipeline.document import document_bytes
 from eval_pipeline.human_check.sheet import Said, Task
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Outcome, Reason
-from eval_pipeline.studies.extraction.corrected import Estimator
+from eval_pipeline.studies.extraction.correction.estimates import Estimator
 from eval_pipeline.studies.extraction.plan import Strategy
 from eval_pipeline.studies.extraction.verdict import verdicts
 from tests.studies.extraction.people import asked_gold, check_by, erring, gold_of, ran, truth_of, with_spans

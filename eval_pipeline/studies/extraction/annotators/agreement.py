@@ -13,7 +13,7 @@ from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.agreement import Agreement, agreement_interval
 from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.kappa import cohen_kappa
-from eval_pipeline.studies.extraction.annotators import AlignedEntry
+from eval_pipeline.studies.extraction.annotators.alignment import AlignedEntry
 from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 

@@ -12,8 +12,8 @@ import pytest
 
 from eval_pipeline.human_check.sheet import Said
 from eval_pipeline.judge.protocol import Standing
-from eval_pipeline.studies.extraction.checking import drawn_sheet
-from eval_pipeline.studies.extraction.corrected import Estimator, corrected_precision, estimates_by_check
+from eval_pipeline.studies.extraction.correction.checking import drawn_sheet
+from eval_pipeline.studies.extraction.correction.estimates import Estimator, corrected_precision, estimates_by_check
 from eval_pipeline.studies.extraction.plan import Strategy
 from tests.studies.extraction.people import (
     asked_gold,

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from eval_pipeline.errors import JudgeDown
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import NoLabel, Reason
-from eval_pipeline.studies.extraction.annotators import (
+from eval_pipeline.studies.extraction.annotators.alignment import (
     aligned_by_judge,
     aligned_by_text,
     questions_at_most,
     refusal_of_unread,
 )
+from eval_pipeline.studies.extraction.annotators.matching import Match, nearness
 from eval_pipeline.studies.extraction.fixture import Fixture
-from eval_pipeline.studies.extraction.matching import Match, nearness
 from tests.stats.laws import LAW
-from tests.studies.extraction.two_annotators import (
+from tests.studies.extraction.annotators.two_annotators import (
     align,
     desk_of,
     every_matching,
