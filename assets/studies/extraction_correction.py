@@ -14,7 +14,7 @@ from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.errors import CheckRefused
 from eval_pipeline.human_check.join import read_check
 from eval_pipeline.human_check.sheet import Sheet
-from eval_pipeline.report.human_check import write_sheet
+from eval_pipeline.report.sheets import write_sheet
 from eval_pipeline.seal import SealedPlan
 from eval_pipeline.studies.extraction.correction.checking import SampledSheet, checkables, drawn_sheet
 from eval_pipeline.studies.extraction.correction.findings import Correction, GivenCheck, correction_of

@@ -25,7 +25,7 @@ from eval_pipeline.human_check.join import (
 )
 from eval_pipeline.human_check.sheet import read_sheet
 from eval_pipeline.plan import read_plan
-from eval_pipeline.report.human_check import SHEET, forms, require_no_sheet, write_unfilled
+from eval_pipeline.report.sheets import SHEET, forms, require_no_sheet, write_unfilled
 from eval_pipeline.studies.extraction.correction.checking import require_share
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 

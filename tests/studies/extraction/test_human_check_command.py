@@ -12,7 +12,7 @@ import pytest
 from eval_pipeline.bundled import bundled
 from eval_pipeline.human_check.join import read_check
 from eval_pipeline.human_check.sheet import Said, Task, read_sheet
-from eval_pipeline.report.human_check import write_sheet
+from eval_pipeline.report.sheets import write_sheet
 from eval_pipeline.studies.extraction.plan import Strategy
 from tests.studies.extraction.people import place_of, ran, truth_of
 

@@ -13,7 +13,7 @@ from eval_pipeline.errors import CheckRefused
 from eval_pipeline.human_check.sheet import Item, Said, Task
 from eval_pipeline.judge.protocol import Standing
 from eval_pipeline.records import Reason
-from eval_pipeline.report.human_check import sheet_files
+from eval_pipeline.report.sheets import sheet_files
 from eval_pipeline.studies.extraction.correction.checking import Checkable, drawn_sheet, require_share
 from tests.human_check.made_up import cells_of
 from tests.stats.laws import LAW
