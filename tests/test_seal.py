@@ -54,7 +54,13 @@ OTHER_CHOICE = {
     "scoring.comparison": "four_decimals",
     "guard.draw": "first",
     "guard.malformed_spans": "left_out",
+    "human_check.draw": "judgments",
+    "human_check.share": "1/4",
+    "human_check.unsure_at_most": "1/9",
+    "calibration.decides": "raw",
     "calibration.uncalibrated_pass": "pass",
+    "calibration.trust": "1/2",
+    "calibration.gold": "not_asked",
 }
 FieldPath = tuple[str, ...]
 

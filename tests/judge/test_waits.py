@@ -179,7 +179,9 @@ class TestTheTimeLimitOfAQuestion:
     def test_ends_a_server_that_always_asks_for_patience(self, server, problem, answer_of):
         server.in_turn(problem(503, "not yet", Retry_After="0.1"))
         answer = answer_of(attempts=1000, total_timeout_s=0.6)
-        assert (answer.raw, answer.no_label) == (None, NoLabel.FAILED)
+        # It ends while it waits, or on a slow machine within an attempt.
+        assert answer.raw is None
+        assert answer.no_label in (NoLabel.FAILED, NoLabel.TIMED_OUT)
         assert 0.4 < answer.latency_s < 0.6 + SLACK_S
         assert 2 <= len(server.requests) == answer.attempts <= 6
 
