@@ -10,7 +10,7 @@ run: $(STAMP)
 	@$(BIN)/eval-pipeline run extraction
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 ui: $(STAMP)
 	@$(BIN)/eval-pipeline ui
