@@ -9,7 +9,7 @@ import typer
 from assets.resources import Home, StudyInputs, home_folder
 from assets.run import materialize_sheet
 from eval_pipeline.cli.findings import FAILED, progress_shown
-from eval_pipeline.cli.options import absolute, require_file, resolved, safe_corpus, with_absolute_file
+from eval_pipeline.cli.options import absolute, out_folder, require_file, safe_corpus, with_absolute_file
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import OutputRefused, Refused
 from eval_pipeline.evidence import write_atomically
@@ -50,7 +50,7 @@ def draw(
 
     Writes sheet.html, a form for the browser, sheet.csv, the same for a spreadsheet, and sheet.json for `join`.
     """
-    folder = _folder(out)
+    folder = out_folder(out, "human_check")
     for option, path in (("--propositions", propositions), ("--plan", plan)):
         require_file(option, path)
     require_no_sheet(folder)
@@ -126,12 +126,6 @@ def _in_words(name: str, one: Coefficient) -> str:
     return (
         f"{name}: {one.estimate:.3f}, {one.interval.level:.0%} from {one.interval.low:.3f} to {one.interval.high:.3f}"
     )
-
-
-def _folder(out: str | None) -> Path:
-    if out is not None and (not out.strip() or (Path(out).exists() and not Path(out).is_dir())):
-        raise Refused(f"--out {out!r} is not a folder; name one, it is made if it is not there")
-    return resolved(Path(out)) if out else Home(path=str(home_folder())).out("human_check")
 
 
 def _sheet_beside(filled: list[Path], sheet: Path | None) -> Path:

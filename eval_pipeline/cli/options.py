@@ -31,11 +31,19 @@ def caps(requests: int | None, tokens: int | None, usd: float | None) -> dict[st
     return {name: cap for name, cap in caps.items() if cap is not None}
 
 
-def set_aside(out: str | None, study: str, verdict: str) -> str:
-    """The folder of the findings; a verdict that stands in it is renamed, so that none is read of a run that broke."""
+def out_folder(out: str | None, study: str) -> Path:
+    """Where what a command writes goes: the folder that was named, or one under the home.
+
+    Raises: Refused: what was named is no folder.
+    """
     if out is not None and (not out.strip() or (Path(out).exists() and not Path(out).is_dir())):
         raise Refused(f"--out {out!r} is not a folder; name one, it is made if it is not there")
-    folder = resolved(Path(out)) if out else Home(path=str(home_folder())).out(study)
+    return resolved(Path(out)) if out else Home(path=str(home_folder())).out(study)
+
+
+def set_aside(out: str | None, study: str, verdict: str) -> str:
+    """The folder of the findings; a verdict that stands in it is renamed, so that none is read of a run that broke."""
+    folder = out_folder(out, study)
     if (folder / verdict).exists():
         (folder / verdict).replace(previous(folder / verdict))
     return str(folder)

@@ -21,8 +21,9 @@ from eval_pipeline.cli.options import (
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
 from eval_pipeline.records import Reason
+from eval_pipeline.studies.judge_calibration.recorded import REPORT
 
-VERDICT, REPORT = "verdict.json", "report.json"
+VERDICT = "verdict.json"
 _BROKEN_INPUT = frozenset(
     {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,7 @@ def contrast(
         tails=tails,
         method="percentile",
         resamples=rule.resamples,
-        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+        valid_at_least=rule.fewest_valid,
         ranks=rule.ranks,
         rng=np.random.default_rng(plan.seed),
     )
@@ -50,7 +49,7 @@ def spread(hits: npt.NDArray[np.int64], judged: npt.NDArray[np.int64], plan: Ext
         judged,
         level=rule.one_sided_level,
         resamples=rule.resamples,
-        valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+        valid_at_least=rule.fewest_valid,
         ranks=rule.ranks,
         rng=np.random.default_rng(plan.seed),
     )

@@ -83,7 +83,7 @@ def read_fixture(path: Path) -> Fixture:
             continue
         fields = line.fields
         proposition = Proposition(fields["entry_id"], _QUARTILES[fields["quartile"]], fields["proposition"])
-        same = (proposition.entry_id, _INVISIBLE.sub(" ", proposition.text).strip())
+        same = (proposition.entry_id, without_spacing(proposition.text))
         if same in first_seen:
             faults.append(
                 f"line {line.number}, field 'proposition': found {found(proposition.text)} again, which stands on line"
@@ -96,6 +96,11 @@ def read_fixture(path: Path) -> Fixture:
     if not propositions:
         raise FixtureMissing(f"{what} is empty; have the entries annotated, or name another file with --propositions")
     return Fixture(tuple(propositions), refusal=None)
+
+
+def without_spacing(text: str) -> str:
+    """A text as it is compared with others: what nobody sees in it is one blank, and none at its ends."""
+    return _INVISIBLE.sub(" ", text).strip()
 
 
 def _faults(line: Line) -> list[str]:

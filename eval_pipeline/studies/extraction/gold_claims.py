@@ -1,6 +1,6 @@
 """The gold set as the study's own judge is asked about it: does a passage support a claim, yes or no?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ def gold_claims(gold: GoldSet) -> tuple[GoldClaim, ...]:
 def gold_errors(claims: Sequence[GoldClaim], judgments: pa.Table) -> GoldErrors:
     """What the judge's answers come to."""
     said = _said(judgments)
-    labelled = [(claim.supported, said[claim.entry_id]) for claim in claims if said.get(claim.entry_id)]
+    labelled = _labelled(claims, said)
     return GoldErrors(
         positives=sum(right for right, _ in labelled),
         false_negatives=sum(right and label == Label.NOT_SUPPORTED for right, label in labelled),
@@ -66,8 +66,7 @@ def gold_errors(claims: Sequence[GoldClaim], judgments: pa.Table) -> GoldErrors:
 
 def gold_table(claims: Sequence[GoldClaim], judgments: pa.Table, *, groups: int) -> JudgedClusters:
     """The answers as clusters of one claim each, all in the first of so many groups."""
-    said = _said(judgments)
-    labelled = [(claim.supported, said[claim.entry_id]) for claim in claims if said.get(claim.entry_id)]
+    labelled = _labelled(claims, _said(judgments))
 
     def count(right: bool, label: Label) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         table = np.zeros((len(labelled), groups), dtype=np.int64)
@@ -83,6 +82,11 @@ def gold_table(claims: Sequence[GoldClaim], judgments: pa.Table, *, groups: int)
         true_negatives=count(False, Label.NOT_SUPPORTED),
         false_positives=count(False, Label.SUPPORTED),
     )
+
+
+def _labelled(claims: Sequence[GoldClaim], said: Mapping[str, str | None]) -> list[tuple[bool, str]]:
+    """The right answer and the judge's label, of each claim that has one."""
+    return [(claim.supported, label) for claim in claims if (label := said.get(claim.entry_id))]
 
 
 def _said(judgments: pa.Table) -> dict[str, str | None]:

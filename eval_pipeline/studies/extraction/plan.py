@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from fractions import Fraction
+from math import ceil
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
@@ -87,6 +88,11 @@ class BootstrapRule(Section):
     one_sided_level: Level
     valid_at_least: Share
     ranks: Ranks
+
+    @property
+    def fewest_valid(self) -> int:
+        """How many draws must be valid."""
+        return ceil(self.valid_at_least * self.resamples)
 
 
 class Judging(Section):

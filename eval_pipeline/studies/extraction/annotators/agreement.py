@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -137,7 +136,7 @@ def _coefficient(found: Callable[[], Agreement], clusters: npt.NDArray[np.int64]
             clusters,
             level=rule.level,
             resamples=rule.resamples,
-            valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+            valid_at_least=rule.fewest_valid,
             ranks=rule.ranks,
             rng=np.random.default_rng(plan.seed),
         )

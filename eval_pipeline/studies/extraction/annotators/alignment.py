@@ -3,7 +3,6 @@
 Two propositions are the same if each entails the other. The judge says so; identical texts need no asking.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,11 +15,9 @@ from eval_pipeline.judge.lexical import similarity
 from eval_pipeline.records import Label, NoLabel, Proposition, Question, Reason, Refusal
 from eval_pipeline.stats.arrays import Counts
 from eval_pipeline.studies.extraction.annotators.matching import Match, best_matching, nearness
-from eval_pipeline.studies.extraction.fixture import Fixture
+from eval_pipeline.studies.extraction.fixture import Fixture, without_spacing
 from eval_pipeline.studies.extraction.judging import Progress
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
-
-_INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,7 @@ def _by_entry(fixture: Fixture) -> dict[str, list[Proposition]]:
 def _identical(first: Sequence[Proposition], second: Sequence[Proposition]) -> tuple[Match, ...]:
     """The matches of identical texts, in their order where one annotator wrote a text twice."""
     matches: list[Match] = []
-    spaced = [[_INVISIBLE.sub(" ", one.text).strip() for one in side] for side in (first, second)]
+    spaced = [[without_spacing(one.text) for one in side] for side in (first, second)]
     for one, other in (spaced, [[text.casefold() for text in side] for side in spaced]):
         left = _numbered(one, {match.first for match in matches})
         right = _numbered(other, {match.second for match in matches})

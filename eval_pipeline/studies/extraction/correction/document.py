@@ -7,8 +7,7 @@ from eval_pipeline.human_check.join import Coefficient, RaterAgreement
 from eval_pipeline.studies.extraction.correction.estimates import Cell, Estimates
 from eval_pipeline.studies.extraction.correction.findings import CheckFacts, Correction, Needed
 from eval_pipeline.studies.extraction.gold_claims import GoldErrors
-
-GUARD = "precision_guard"
+from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY
 
 
 def estimator_of(claim: str, correction: Correction) -> str:
@@ -26,8 +25,8 @@ def correction_document(correction: Correction, *, recall: bool, uniformity: boo
         "gold": _gold(correction.gold) if correction.gold else None,
         "refusal": plain_refusal(correction.refusal),
         "labels_needed": {
-            "pooled_recall": _needed(correction.recall_needs) if recall else None,
-            "positional_uniformity": _needed(correction.uniformity_needs) if uniformity else None,
+            RECALL: _needed(correction.recall_needs) if recall else None,
+            UNIFORMITY: _needed(correction.uniformity_needs) if uniformity else None,
         },
     }
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil
 from typing import Protocol
 
 import numpy as np
@@ -265,7 +264,7 @@ def _ratio(plan: ExtractionPlan, errors: Errors, screened: Screened | None) -> _
             level=_level(tails, plan),
             tails=tails,
             resamples=rule.resamples,
-            valid_at_least=ceil(rule.valid_at_least * rule.resamples),
+            valid_at_least=rule.fewest_valid,
             ranks=rule.ranks,
             rng=np.random.default_rng(plan.seed),
         )
