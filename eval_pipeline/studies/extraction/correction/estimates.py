@@ -127,14 +127,7 @@ def estimates_by_check(
     if not propositions:
         return ()
     known = [said.get(one.unit) if one.unit is not None else None for one in propositions]
-    table = _by_quartile(
-        tabulated(
-            [int(bool(one.supported)) for one in propositions],
-            [NOT_CHECKED if label is None else int(label) for label in known],
-            [one.entry_id for one in propositions],
-            [one.quartile - 1 for one in propositions if one.quartile],
-        )
-    )
+    table = _by_quartile(_counted(propositions, known, [one.quartile - 1 for one in propositions if one.quartile]))
     if plan.human_check.draw == "judgments":
         return (_estimates(Estimator.POST_STRATIFIED, table, _post_stratified(plan)),)
     return (
@@ -181,12 +174,7 @@ def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | No
     checked = [one for one, label in zip(spans, known, strict=True) if label is not None]
     if checked and all(one.supported for one in checked):
         known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
-    table = tabulated(
-        [int(bool(one.supported)) for one in spans],
-        [NOT_CHECKED if label is None else int(label) for label in known],
-        [one.entry_id for one in spans],
-        [0] * len(spans),
-    )
+    table = _counted(spans, known, [0] * len(spans))
     found = _cell(lambda: post_stratified_share(table, group=0, level=plan.guard.level, tails="lower"))
     if found.interval is None:
         return found
@@ -284,6 +272,16 @@ def _of_shares(
 
 def _level(tails: Tails, plan: ExtractionPlan) -> Fraction:
     return plan.bootstrap.level if tails == "two" else plan.bootstrap.one_sided_level
+
+
+def _counted(judged: Sequence[Checkable], known: Sequence[bool | None], groups: Sequence[int]) -> JudgedClusters:
+    """The judge's verdicts by entry and group, beside what people said; what it left undecided is no support."""
+    return tabulated(
+        [int(bool(one.supported)) for one in judged],
+        [NOT_CHECKED if label is None else int(label) for label in known],
+        [one.entry_id for one in judged],
+        groups,
+    )
 
 
 def _by_quartile(table: JudgedClusters) -> JudgedClusters:
