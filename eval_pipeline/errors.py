@@ -63,6 +63,18 @@ class GoldRefused(Refused, ValueError):
         super().__init__(f"{where} breaks rule ({rule}): {what}")
 
 
+class MalformedTrack(Malformed):
+    """A folder of a track lacks a file, or a file of it breaks its format."""
+
+
+class MalformedRatings(Malformed):
+    """A file of people's ratings breaks its format, or contradicts itself or its track."""
+
+
+class MalformedAdjudication(Malformed):
+    """A worksheet that an adjudicator filled breaks its format."""
+
+
 class MalformedCheck(Malformed):
     """A sheet of the human check, filled or not, breaks its format."""
 

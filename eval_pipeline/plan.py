@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from eval_pipeline.errors import PlanRefused
 from eval_pipeline.jsonl import found
 
+_NO_DEFAULT = "a plan leaves nothing to a default"
 _EXPONENT = 30  # beyond it the exact number would have more digits than a machine can hold
 
 
@@ -89,8 +90,15 @@ def parse_plan(values: dict[str, Any], model: type[_Plan], what: str) -> _Plan:
     try:
         return model.model_validate(_lists_as_tuples(values))
     except ValidationError as error:
-        faults = "; ".join(_fault(fault) for fault in error.errors())
-        raise PlanRefused(f"{what} is refused: {faults}") from None
+        raise PlanRefused(f"{what} is refused: {'; '.join(faults_of(error, missing=_NO_DEFAULT))}") from None
+
+
+def faults_of(error: ValidationError, *, missing: str) -> list[str]:
+    """A clause for each fault that a model found: the field, what was found, what was expected.
+
+    Args: missing: what to do about a field that is not there.
+    """
+    return [_fault(fault, missing) for fault in error.errors()]
 
 
 def _lists_as_tuples(value: Any) -> Any:
@@ -99,10 +107,10 @@ def _lists_as_tuples(value: Any) -> Any:
     return tuple(_lists_as_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def _fault(fault: Any) -> str:
+def _fault(fault: Any, missing: str) -> str:
     field = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
-        return f"field {field!r}: found nothing, expected a value; a plan leaves nothing to a default"
+        return f"field {field!r}: found nothing, expected a value; {missing}"
     if fault["type"] == "extra_forbidden":
         return f"field {field!r}: found a field that no rule reads; remove it"
     value = fault["input"]

@@ -112,6 +112,9 @@ def paired_permutation(
     levels, repeats = np.unique(np.abs(signed[signed != 0]), return_counts=True)
 
     def draw(size: int) -> Counts:
+        if len(repeats) and repeats.max() == 1:  # a bit for each sign, which takes a tenth of the time
+            bits = np.unpackbits(np.frombuffer(rng.bytes((size * len(levels) + 7) // 8), dtype=np.uint8))
+            return bits[: size * len(levels)].reshape(size, len(levels)).astype(np.int64)
         return rng.binomial(repeats, 0.5, size=(size, len(levels)))
 
     centre = Fraction(int(np.abs(signed).sum()), 2)

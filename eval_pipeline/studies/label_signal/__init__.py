@@ -1,0 +1,1 @@
+"""From people's ratings of several systems to the claims that the ratings carry."""

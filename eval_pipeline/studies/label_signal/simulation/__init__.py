@@ -1,0 +1,1 @@
+"""Raters who are simulated: they stand in where nobody has rated, and whatever comes of them is labelled so."""

@@ -1,0 +1,247 @@
+"""Answers on which raters lie far apart, and what an adjudicator made of them."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval_pipeline.errors import MalformedAdjudication
+from eval_pipeline.jsonl import found, read_lines
+from eval_pipeline.stats.arrays import Reals
+from eval_pipeline.studies.label_signal.plan import Triage
+from eval_pipeline.studies.label_signal.ratings import Ratings, Unit
+from eval_pipeline.studies.label_signal.rubric import Rubric, composites
+from eval_pipeline.studies.label_signal.track import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """An answer for the adjudicator; `spreads` are the ranges of its ratings by dimension, in levels."""
+
+    unit: Unit
+    priority: float
+    spreads: Mapping[str, float]
+    critical: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicated:
+    """What an adjudicator settled: final scores by dimension, and whether the rubric itself left it open."""
+
+    unit: Unit
+    final: Mapping[str, float]
+    rubric_gap: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How much was queued and resolved, and what the resolutions changed; rates over nothing are None.
+
+    The agreement of raters with final scores is no reliability: the final scores were made of theirs.
+    """
+
+    answers: int
+    queued: int
+    resolved: int
+    unresolved: int
+    queue_rate: float
+    resolution_rate: float | None
+    gap_rate: float | None
+    exact: float | None
+    within_one: float | None
+    overruled: float | None
+    composite_shift: float | None
+
+
+def queue(ratings: Ratings, rubric: Rubric, plan: Triage) -> tuple[Queued, ...]:
+    """The answers to adjudicate, most urgent first.
+
+    The spread of a dimension is the range of its ratings, two or more. An answer is queued for a wide one, or for any
+    on a critical dimension; its priority is the weighted sum of its spreads, and more for each critical one.
+
+    Args:
+        ratings: of all raters.
+        rubric: weights, and which dimensions are critical.
+        plan: the bars.
+
+    """
+    columns = [_ranges(ratings.by_rater(ratings.scores[:, place])) for place in range(len(rubric.keys))]
+    spreads = np.nan_to_num(np.column_stack(columns))
+    is_critical = np.array([one.critical_threshold is not None for one in rubric.dimensions])
+    critical = is_critical & (spreads >= plan.critical_spread_at_least)
+    priorities = spreads @ np.array([float(one.weight) for one in rubric.dimensions])
+    priorities += float(plan.per_critical) * critical.sum(axis=1)
+    waiting = [
+        Queued(
+            unit=ratings.units[place],
+            priority=float(priorities[place]),
+            spreads={key: spread for key, spread in zip(rubric.keys, spreads[place].tolist(), strict=True) if spread},
+            critical=tuple(key for key, wide in zip(rubric.keys, critical[place], strict=True) if wide),
+        )
+        for place in np.flatnonzero(critical.any(axis=1) | (spreads >= plan.spread_at_least).any(axis=1)).tolist()
+    ]
+    return tuple(sorted(waiting, key=lambda one: (-one.priority, one.unit)))
+
+
+def _ranges(table: Reals) -> Reals:
+    rated = (~np.isnan(table)).sum(axis=1)
+    ranges = np.full(len(table), np.nan)
+    several = rated >= 2
+    ranges[several] = np.nanmax(table[several], axis=1) - np.nanmin(table[several], axis=1)
+    return ranges
+
+
+def capacity(queued: int, share: Fraction | None) -> int:
+    """How many of the queue are resolved: the share of it, rounded down; None resolves all, and 0 none."""
+    return queued if share is None else floor(share * queued)
+
+
+def settled(ratings: Ratings, rubric: Rubric, plan: Triage) -> Reals:
+    """The median of the ratings of each answer on each dimension: shape (units, dimensions), NaN where none was given.
+
+    Of two middle levels a critical dimension takes the lower whole level; on others the middle is kept, or is rounded
+    to the even level.
+    """
+    final = np.full((len(ratings.units), len(rubric.keys)), np.nan)
+    for place, dimension in enumerate(rubric.dimensions):
+        table = ratings.by_rater(ratings.scores[:, place])
+        rated = ~np.isnan(table).all(axis=1)
+        final[rated, place] = np.nanmedian(table[rated], axis=1)
+        if dimension.critical_threshold is not None:
+            final[:, place] = np.floor(final[:, place])
+        elif plan.ties == "half_even":
+            final[:, place] = np.round(final[:, place])
+    return final
+
+
+def summary(
+    ratings: Ratings, track: Track, queued: Sequence[Queued], resolved: Sequence[Adjudicated]
+) -> Summary:
+    """What became of the queue, and how far the final scores lie from the ratings."""
+    place_of = {unit: place for place, unit in enumerate(ratings.units)}
+    final = np.full((len(ratings.units), len(track.rubric.keys)), np.nan)
+    for one in resolved:
+        final[place_of[one.unit]] = [one.final.get(key, np.nan) for key in track.rubric.keys]
+    settled_rows = np.isin(ratings.unit, [place_of[one.unit] for one in resolved])
+    errors = (ratings.scores - final[ratings.unit])[settled_rows]
+    off = errors[~np.isnan(errors)]
+    rows = (np.nan_to_num(errors) == 0).all(axis=1)
+    before = ratings.unit_means(composites(track.rubric, ratings.scores, unscored="undefined"))
+    shifts = composites(track.rubric, final, unscored="undefined") - before
+    shifts = shifts[~np.isnan(shifts)]
+    waiting = {one.unit for one in queued}
+    return Summary(
+        answers=len(ratings.units),
+        queued=len(queued),
+        resolved=len(resolved),
+        unresolved=len(queued) - sum(one.unit in waiting for one in resolved),
+        queue_rate=len(queued) / len(ratings.units),
+        resolution_rate=len(resolved) / len(queued) if queued else None,
+        gap_rate=sum(one.rubric_gap for one in resolved) / len(resolved) if resolved else None,
+        exact=float((off == 0).mean()) if len(off) else None,
+        within_one=float((np.abs(off) <= 1).mean()) if len(off) else None,
+        overruled=float((~rows).mean()) if len(rows) else None,
+        composite_shift=float(shifts.mean()) if len(shifts) else None,
+    )
+
+
+WORKSHEET_HEAD = ("item_id", "system_id", "priority", "prompt", "answer", "ratings")
+SETTLED = ("rubric_gap", "reason")
+
+
+def worksheet(ratings: Ratings, track: Track, queued: Sequence[Queued]) -> str:
+    """The queue as CSV for an adjudicator: texts and ratings, and empty cells for the final scores.
+
+    A cell that a spreadsheet would take for a formula is led by an apostrophe.
+    """
+    prompts = {item.item_id: item.prompt for item in track.items}
+    texts = {(one.item_id, one.system_id): one.text for one in track.responses}
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow([*WORKSHEET_HEAD, *track.rubric.keys, *SETTLED])
+    for one in queued:
+        rows = ratings.scores[ratings.unit == ratings.units.index(one.unit)]
+        shown = "; ".join(
+            f"{key} {' '.join(f'{score:g}' for score in rows[:, place] if not np.isnan(score))}"
+            for place, key in enumerate(track.rubric.keys)
+        )
+        cells = [*one.unit, f"{one.priority:g}", prompts.get(one.unit[0], ""), texts.get(one.unit, ""), shown]
+        writer.writerow([*(_inert(cell) for cell in cells), *[""] * len(track.rubric.keys), "", ""])
+    return sink.getvalue()
+
+
+def _inert(cell: str) -> str:
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def read_adjudications(path: Path, ratings: Ratings, track: Track) -> tuple[Adjudicated, ...]:
+    """The worksheet as an adjudicator filled it, CSV or JSON Lines; rows without any final score are still open.
+
+    `rubric_gap` is "yes" or "no" (true or false in JSON); it may be empty only on an open row.
+
+    Raises: MalformedAdjudication: every fault of the file, by line and field.
+    """
+    what = f"adjudication file {str(path)!r}"
+    rows, faults = _adjudication_rows(path, what)
+    done: dict[Unit, Adjudicated] = {}
+    for line, fields in rows:
+        one = _adjudicated(fields, ratings, track)
+        if isinstance(one, str):
+            faults.append(f"line {line}, {one}")
+        elif one is not None and one.unit in done:
+            faults.append(f"line {line}, field 'item_id': found the answer twice, expected it once")
+        elif one is not None:
+            done[one.unit] = one
+    if faults:
+        raise MalformedAdjudication(what, faults)
+    return tuple(done.values())
+
+
+def _adjudication_rows(path: Path, what: str) -> tuple[list[tuple[int, Mapping[str, Any]]], list[str]]:
+    if path.suffix.lower() != ".csv":
+        read = read_lines(path, MalformedAdjudication, what)
+        return [(line.number, line.fields) for line in read.lines], list(read.faults)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise MalformedAdjudication(what, [f"cannot be read ({error.strerror}); give a file that can be"]) from None
+    except UnicodeDecodeError as error:
+        return [], [f"byte {error.start + 1}: found a byte that is not UTF-8, expected UTF-8"]
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    rows = [(reader.line_num, {name: cell for name, cell in row.items() if name and cell}) for row in reader]
+    return rows, []
+
+
+_YES_NO = {True: True, False: False, "yes": True, "no": False, "true": True, "false": False}
+
+
+def _adjudicated(fields: Mapping[str, Any], ratings: Ratings, track: Track) -> Adjudicated | str | None:
+    unit = (str(fields.get("item_id", "")), str(fields.get("system_id", "")))
+    if unit not in ratings.units:
+        return f"field 'item_id': found {found(unit[0])} of system {found(unit[1])}, which nobody rated"
+    final = {}
+    for dimension in track.rubric.dimensions:
+        value = fields.get(dimension.key)
+        if value is None:
+            continue
+        try:
+            score = float(value)
+        except (TypeError, ValueError):
+            score = np.nan
+        if not dimension.low <= score <= dimension.low + dimension.span:
+            return f"field {dimension.key!r}: found {found(value)}, expected a number on the scale"
+        final[dimension.key] = score
+    if not final:
+        return None
+    gap = fields.get("rubric_gap")
+    key = gap.strip().lower() if isinstance(gap, str) else gap
+    if not isinstance(key, (bool, str)) or key not in _YES_NO:
+        return f"field 'rubric_gap': found {found(gap)}, expected yes or no: did the rubric leave it open?"
+    return Adjudicated(unit, final, _YES_NO[key], str(fields.get("reason", "")))
