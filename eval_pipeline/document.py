@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from eval_pipeline.records import Interval, Number, Refusal, Verdict
@@ -25,6 +28,23 @@ def plain_number(value: Number | None) -> float | None:
 def plain_interval(interval: Interval | None) -> list[float | None] | None:
     """Both ends of an interval, None for one that is open; None where there is no interval."""
     return None if interval is None else [plain_number(interval.low), plain_number(interval.high)]
+
+
+def plain_value(value: Any) -> Any:
+    """Any finding as plain values: a record by its fields, an interval by its ends, an enum by its text."""
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (float, Fraction)):
+        return plain_number(value)
+    if isinstance(value, Interval):
+        return plain_interval(value)
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(item) for name, item in value.items()}
+    if is_dataclass(value):
+        return {one.name: plain_value(getattr(value, one.name)) for one in fields(value)}
+    return [plain_value(item) for item in value]
 
 
 def plain_refusal(refusal: Refusal | None) -> dict[str, str] | None:

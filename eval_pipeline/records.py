@@ -42,6 +42,11 @@ class Reason(StrEnum):
     JUDGE_ERRORS = "judge_errors"
     UNDECIDED = "undecided"
     UNREPEATABLE = "unrepeatable"
+    UNCOVERED = "uncovered"
+    RATERS_FLAGGED = "raters_flagged"
+    DRIFT = "drift"
+    RUBRIC_GAPS = "rubric_gaps"
+    DEPTH = "depth"
     THRESHOLD_MISSED = "threshold_missed"
 
 

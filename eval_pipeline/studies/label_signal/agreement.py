@@ -66,9 +66,7 @@ def alphas(ratings: Ratings, rubric: Rubric, plan: Agreement, *, seed: int) -> d
         seed: of the plan.
 
     """
-    return {
-        one.key: _measure("alpha", ratings, one, place, plan, seed) for place, one in enumerate(rubric.dimensions)
-    }
+    return {one.key: _measure("alpha", ratings, one, place, plan, seed) for place, one in enumerate(rubric.dimensions)}
 
 
 def coefficients(
@@ -101,20 +99,23 @@ def coefficients(
 def _measure(name: str, ratings: Ratings, dimension: Dimension, place: int, plan: Agreement, seed: int) -> Measure:
     table = ratings.by_rater(ratings.scores[:, place])
     try:
-        found = _COEFFICIENTS[name](table, dimension, list(dimension.levels))
+        found = _coefficient(name, table, dimension)
     except Undefined as undefined:
         return Measure(None, None, str(undefined))
     return _with_interval(found, ratings.item_of_unit, plan, rng_of(seed, "agreement", dimension.key, name))
 
 
-_COEFFICIENTS = {
-    "alpha": lambda table, dimension, levels: krippendorff_alpha(
-        table, scale=dimension.agreement_scale, categories=levels
-    ),
-    "raw": lambda table, dimension, levels: raw_agreement(table, categories=levels),
-    "fleiss": lambda table, dimension, levels: fleiss_kappa(table, categories=levels),
-    "ac1": lambda table, dimension, levels: gwet_ac1(table, categories=levels),
-}
+def _coefficient(name: str, table: Reals, dimension: Dimension) -> Coefficient:
+    levels = list(dimension.levels)
+    match name:
+        case "alpha":
+            return krippendorff_alpha(table, scale=dimension.agreement_scale, categories=levels)
+        case "raw":
+            return raw_agreement(table, categories=levels)
+        case "fleiss":
+            return fleiss_kappa(table, categories=levels)
+        case _:
+            return gwet_ac1(table, categories=levels)
 
 
 def _with_interval(found: Coefficient, clusters: Counts, plan: Agreement, rng: np.random.Generator) -> Measure:
@@ -147,6 +148,7 @@ def composite_agreement(ratings: Ratings, composites: Reals, plan: Agreement, *,
         ratings: whose rows the composites are of.
         composites: shape (rows,), NaN where a rater scored nothing that has a weight.
         plan, seed: as in `alphas`.
+
     """
     raters = ratings.replication
     try:

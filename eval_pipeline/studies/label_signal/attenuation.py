@@ -10,10 +10,10 @@ import numpy as np
 from eval_pipeline.errors import NotIdentifiable, TooFewObservations
 from eval_pipeline.stats.arrays import ArrayLike, Reals
 from eval_pipeline.stats.attenuation import PairedGap, label_noise, majority_error, paired_gap, true_gap
-from eval_pipeline.studies.label_signal.gate import Standing
 from eval_pipeline.studies.label_signal.plan import Attenuation
 from eval_pipeline.studies.label_signal.ratings import Ratings
 from eval_pipeline.studies.label_signal.track import Track
+from eval_pipeline.studies.label_signal.words import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,7 @@ def consistency(agreed: ArrayLike, split: ArrayLike, plan: Attenuation) -> Stand
     Args:
         agreed: shape (n,), the difference of the two systems on each item that raters agree on, -1, 0 or 1.
         split: shape (m,), the same of the others.
+
     """
     first, second = np.asarray(agreed, dtype=np.float64), np.asarray(split, dtype=np.float64)
     if min(len(first), len(second)) < 2:
@@ -109,6 +110,7 @@ def binary_comparisons(ratings: Ratings, track: Track, plan: Attenuation) -> tup
         ratings: of all raters.
         track: its rubric and its systems.
         plan: the z-values.
+
     """
     found = []
     for place, dimension in enumerate(track.rubric.dimensions):

@@ -120,7 +120,9 @@ def _ranking(one: Comparison, grounds: Grounds) -> str:
     levels = grounds.levels_of_composite
     of = "" if levels is None else f" ({abs(one.effect) * levels:.3f} levels)"
     unit = "items" if grounds.pair_by == "item" else "raters"
-    return f"{one.system} is {better} than {one.other} by {abs(one.effect):.4f} of the scale{of}, over {one.pairs} {unit}."
+    return (
+        f"{one.system} is {better} than {one.other} by {abs(one.effect):.4f} of the scale{of}, over {one.pairs} {unit}."
+    )
 
 
 _Runs = dict[CheckName, Callable[[], Check]]
@@ -137,7 +139,10 @@ def _common(grounds: Grounds, kind: ClaimKind, plan: LabelSignalPlan, policy: Po
         "depth_contract": lambda: gate.depth_contract(kind, grounds.depth, plan.depths),
         "reliability": lambda: gate.reliability(what, estimate, interval, policy),
         "coverage": lambda: gate.coverage(
-            covered and covered.marginal_gap, covered and covered.balance, covered.absent if covered else (), policy
+            covered.marginal_gap if covered else None,
+            covered.balance if covered else None,
+            covered.absent if covered else (),
+            policy,
         ),
         "replication": lambda: gate.replication(grounds.replication, policy),
         "annotator_pool": lambda: gate.annotator_pool(grounds.flagged, policy),
@@ -167,4 +172,3 @@ def _claim(
 ) -> Claim:
     checks = tuple(run[name]() for name in plan.claims.checks[kind])
     return Claim(kind, subject, sentence, estimate, interval, checks, gate.standing_of(checks, plan.claims))
-

@@ -58,7 +58,9 @@ class Comparison:
     p_adjusted: float | None
 
 
-def system_scores(ratings: Ratings, composites: Reals, about: About, plan: Scores, *, seed: int) -> tuple[SystemScore, ...]:
+def system_scores(
+    ratings: Ratings, composites: Reals, about: About, plan: Scores, *, seed: int
+) -> tuple[SystemScore, ...]:
     """The mean of each system's answers, with an interval that draws items.
 
     Args:
@@ -93,7 +95,9 @@ def system_scores(ratings: Ratings, composites: Reals, about: About, plan: Score
     return tuple(found)
 
 
-def comparisons(ratings: Ratings, composites: Reals, about: About, plan: Scores, *, seed: int) -> tuple[Comparison, ...]:
+def comparisons(
+    ratings: Ratings, composites: Reals, about: About, plan: Scores, *, seed: int
+) -> tuple[Comparison, ...]:
     """Each system against the reference, and each against each other, over the pairs of the track's design.
 
     Args: as in `system_scores`.

@@ -78,7 +78,7 @@ def covered(
         absent=absent,
         undeclared=undeclared,
         marginal_gap=len(short) / len(levels),
-        balance=min(min(counts.values()) / max(max(counts.values()), 1) for counts in declared.values() if counts),
+        balance=min(min(counts.values()) / max(1, *counts.values()) for counts in declared.values() if counts),
         cells=cells,
         empty_cells=cells - filled,
     )

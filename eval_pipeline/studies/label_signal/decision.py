@@ -76,7 +76,7 @@ def recommend(evidence: Evidence, plan: Decision, policy: Policy) -> Recommended
     indicators = _indicators(evidence, irreducible, plan)
     rule, recommendation, reason, cost = _first_rule(evidence, indicators, plan, policy)
     return Recommended(
-        recommendation, rule, reason, cost, irreducible, indicators, _reversal(recommendation, rule, evidence, plan)
+        recommendation, rule, reason, cost, irreducible, indicators, _reversal(recommendation, rule, plan)
     )
 
 
@@ -96,9 +96,7 @@ def _known(alphas: Mapping[str, float | None]) -> list[float]:
 _Found = tuple[str, Recommendation, str, float | None]
 
 
-def _first_rule(
-    evidence: Evidence, indicators: Mapping[str, bool | None], plan: Decision, policy: Policy
-) -> _Found:
+def _first_rule(evidence: Evidence, indicators: Mapping[str, bool | None], plan: Decision, policy: Policy) -> _Found:
     mean, alphas = evidence.alpha_mean, _known(evidence.alpha_by_dimension)
     if mean is None:
         reason = "agreement is undefined on every dimension: raters gave but one level, or no answer was rated twice"
@@ -111,7 +109,12 @@ def _first_rule(
     sound = [alpha for alpha in alphas if reaches(alpha, plan.sound_alpha_from)]
     bridge = _cost(plan.bridge_items, plan)
     if structural and pool_bad:
-        return "pool", Recommendation.ITERATE, "agreement is low and too many raters are flagged: mend the pool first", bridge
+        return (
+            "pool",
+            Recommendation.ITERATE,
+            "agreement is low and too many raters are flagged: mend the pool first",
+            bridge,
+        )
     if structural and competent:
         reason = (
             f"agreement is low ({mean:.2f} on average) among raters who meet known scores, with {signs} of 3 signs that"
@@ -125,7 +128,12 @@ def _first_rule(
         names = ", ".join(
             key for key, alpha in evidence.alpha_by_dimension.items() if alpha is not None and alpha in broken
         )
-        return "broken_dimensions", Recommendation.ITERATE, f"drop or rebuild {names}; the other dimensions hold", bridge
+        return (
+            "broken_dimensions",
+            Recommendation.ITERATE,
+            f"drop or rebuild {names}; the other dimensions hold",
+            bridge,
+        )
     if not reaches(mean, plan.recalibrate_alpha_below):
         reason = f"agreement is low ({mean:.2f} on average): calibrate the raters again"
         return "recalibrate", Recommendation.ITERATE, reason, _cost(plan.recalibration_items, plan)
@@ -145,10 +153,17 @@ def _by_power(evidence: Evidence, plan: Decision) -> _Found:
     if effect == 0:
         word = Recommendation.HOLD if plan.no_effect == "hold" else Recommendation.INVEST
         return "no_effect", word, "there is no difference at all, so that no number of items would show one", None
-    needed = ceil(as_printed(evidence.items, "items") * (as_printed(mde, "mde") / as_printed(abs(effect), "effect")) ** 2)
+    needed = ceil(
+        as_printed(evidence.items, "items") * (as_printed(mde, "mde") / as_printed(abs(effect), "effect")) ** 2
+    )
     if needed > plan.hold_factor * evidence.items:
-        reason = f"a difference of {abs(effect):.4f} would take {needed} items, beyond {_n(plan.hold_factor)} times what there is"
-        return "too_small", Recommendation.HOLD, reason, None
+        beyond = f"beyond {_n(plan.hold_factor)} times what there is"
+        return (
+            "too_small",
+            Recommendation.HOLD,
+            f"a difference of {abs(effect):.4f} would take {needed} items, {beyond}",
+            None,
+        )
     reason = f"a difference of {abs(effect):.4f} takes {needed} items, {needed - evidence.items} more"
     return "underpowered", Recommendation.INVEST, reason, _cost(needed - evidence.items, plan)
 
@@ -157,7 +172,7 @@ def _cost(items: int, plan: Decision) -> float:
     return float(items * plan.ratings_each * plan.usd_per_rating)
 
 
-def _reversal(word: Recommendation, rule: str, evidence: Evidence, plan: Decision) -> tuple[str, ...]:
+def _reversal(word: Recommendation, rule: str, plan: Decision) -> tuple[str, ...]:
     """What would turn the recommendation, in words that can be checked."""
     if word is Recommendation.STOP:
         return (
@@ -167,9 +182,13 @@ def _reversal(word: Recommendation, rule: str, evidence: Evidence, plan: Decisio
             "a purpose that needs the raters' positions apart, and not their mean",
         )
     if word is Recommendation.HOLD:
-        return ("a system whose expected difference exceeds what the study detects", "items that tell systems apart better")
+        return (
+            "a system whose expected difference exceeds what the study detects",
+            "items that tell systems apart better",
+        )
     if rule in ("rubric", "broken_dimensions", "recalibrate", "pool"):
-        return (f"the bridge sample of {plan.bridge_items} items rated again, with alpha no worse and the rubric blamed in less than {_n(plan.gap_rate_revise)}",)
+        blamed = f"the rubric blamed in less than {_n(plan.gap_rate_revise)}"
+        return (f"the bridge sample of {plan.bridge_items} items rated again, with alpha no worse and {blamed}",)
     if rule == "coverage":
         return ("every declared level with enough items",)
     return (f"mean alpha under {_n(plan.recalibrate_alpha_below)}, or drift, on the next batch",)

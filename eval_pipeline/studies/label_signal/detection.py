@@ -56,14 +56,19 @@ def sensitivity_rate(found: Sequence[CodeDetection]) -> float | None:
 
 
 def status_of(planted: int, delta: Number | None, plan: Detection) -> Status:
-    """What so many planted answers and their distance from clean ones say; too few of them say nothing of the rubric."""
+    """What so many planted answers, so far from clean ones, say of the rubric; too few say nothing."""
     if planted < plan.planted_at_least or delta is None:
         return "underpowered"
     return "detected" if as_printed(delta, "delta") >= plan.delta_at_least else "blind_spot"
 
 
 def _detection(
-    code: FailureCode, of_unit: "np.ndarray", means: Mapping[str, Reals], ratings: Ratings, track: Track, plan: Detection
+    code: FailureCode,
+    of_unit: "np.ndarray",
+    means: Mapping[str, Reals],
+    ratings: Ratings,
+    track: Track,
+    plan: Detection,
 ) -> CodeDetection:
     hit, clean = of_unit == code.code, of_unit == ""
     lower_is_better = {one.key for one in track.rubric.dimensions if one.better == "lower"}

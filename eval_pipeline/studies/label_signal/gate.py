@@ -7,7 +7,7 @@ from fractions import Fraction
 from eval_pipeline.records import Interval, Number
 from eval_pipeline.stats.scalars import reaches
 from eval_pipeline.studies.label_signal.plan import Claims, Depth, Policy
-from eval_pipeline.studies.label_signal.words import CheckName, Standing, worst
+from eval_pipeline.studies.label_signal.words import CheckName, DepthName, Standing, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ def coverage(gap: Number | None, balance: Number | None, absent: Sequence[str], 
     if absent:
         return Check("coverage", Standing.BLOCK, f"no item of {', '.join(absent)}")
     if _above(gap, policy.marginal_gap_at_most):
-        detail = f"{float(gap):.0%} of the declared levels have too few items, the bar is {_n(policy.marginal_gap_at_most)}"
+        detail = (
+            f"{float(gap):.0%} of the declared levels have too few items, the bar is {_n(policy.marginal_gap_at_most)}"
+        )
         return Check("coverage", Standing.WARN, detail)
     if not reaches(balance, policy.balance_at_least):
         detail = f"a level has {float(balance):.2f} of the items of another, the bar is {_n(policy.balance_at_least)}"
@@ -136,17 +138,19 @@ def gold_calibration(worst_exact: Number | None, policy: Policy) -> Check:
     """Whether even the worst rater meets known scores; None where none are known."""
     if worst_exact is None:
         return Check("gold_calibration", Standing.NOT_APPLICABLE, "no right scores are known")
-    detail = f"the worst rater meets {float(worst_exact):.1%} of the known scores, the bar is {_n(policy.gold_at_least)}"
+    detail = (
+        f"the worst rater meets {float(worst_exact):.1%} of the known scores, the bar is {_n(policy.gold_at_least)}"
+    )
     if reaches(worst_exact, policy.gold_at_least):
         return Check("gold_calibration", Standing.PASS, detail)
     low = not reaches(worst_exact, policy.gold_block_below)
     return Check("gold_calibration", Standing.BLOCK if low else Standing.WARN, detail)
 
 
-def depth_contract(kind: str, depth: str, depths: Mapping[str, Depth]) -> Check:
+def depth_contract(kind: str, depth: str, depths: Mapping[DepthName, Depth]) -> Check:
     """Whether a track of this depth may claim that; an unknown kind asks for production, an unknown depth has least."""
     known = {one for each in depths.values() for one in each.kinds}
-    allowed = depths.get(depth, depths["exploratory"]).kinds
+    allowed = next((own.kinds for name, own in depths.items() if name == depth), depths["exploratory"].kinds)
     may = kind in allowed if kind in known else depth == "production"
     detail = f"a track of depth {depth} {'may' if may else 'may not'} make a {kind.replace('_', ' ')} claim"
     return Check("depth_contract", Standing.PASS if may else Standing.BLOCK, detail)
@@ -154,7 +158,7 @@ def depth_contract(kind: str, depth: str, depths: Mapping[str, Depth]) -> Check:
 
 def standing_of(checks: Sequence[Check], claims: Claims) -> Standing:
     """The worst of the checks; a claim without checks has shown nothing, and one that none applies to neither."""
-    applying = [check.standing for check in checks if check.standing is not Standing.NOT_APPLICABLE]
+    applying: list[Standing] = [check.standing for check in checks if check.standing is not Standing.NOT_APPLICABLE]
     if not applying:
         return Standing.PASS if claims.unchecked == "pass" else Standing.BLOCK
     return worst(applying)

@@ -64,9 +64,7 @@ def investments(
                 Investment("rare_code", one.code, f"collect {more} more answers with {one.code} ({one.name})", more)
             )
     named = {one.about for one in found}
-    return tuple(found) + tuple(
-        one for one in _failing(ratings, composites, track, coverage) if one.about not in named
-    )
+    return tuple(found) + tuple(one for one in _failing(ratings, composites, track, coverage) if one.about not in named)
 
 
 def _failing(ratings: Ratings, composites: Reals, track: Track, plan: Coverage) -> list[Investment]:
@@ -89,6 +87,8 @@ def _failing(ratings: Ratings, composites: Reals, track: Track, plan: Coverage) 
         if rates[worst] >= plan.failure_rate:
             name = f"{factor}={worst}"
             found.append(
-                Investment("failing_stratum", name, f"expand {name}, where {rates[worst]:.0%} of the answers fail", None)
+                Investment(
+                    "failing_stratum", name, f"expand {name}, where {rates[worst]:.0%} of the answers fail", None
+                )
             )
     return found

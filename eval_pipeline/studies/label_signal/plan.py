@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from eval_pipeline.plan import Count, CountFromZero, Exact, Level, Plan, Section, Share
-from eval_pipeline.studies.label_signal.words import CheckName, ClaimKind
 from eval_pipeline.stats.bootstrap import Ranks
 from eval_pipeline.stats.power import Distribution
+from eval_pipeline.studies.label_signal.words import CheckName, ClaimKind, DepthName
 
 NotNegative = Annotated[Exact, Field(ge=0)]
 
@@ -39,8 +39,7 @@ class Scores(Section):
 
 
 class Drift(Section):
-    """Drift is found if the range of the batches' means is significant and reaches `range_at_least`, as a share of
-    the scale."""
+    """Drift is found if the range of the batches' means is significant and reaches a share of the scale."""
 
     permutations: Count
     alpha: Level
@@ -51,8 +50,8 @@ class Raters(Section):
     """When a rater is flagged; offsets are in levels of a scale that spans three, as 0 to 3 does.
 
     `evidence`: a rater is flagged where the offset's interval lies beyond the bar, or where the offset itself does.
-    `contested`: raters' lasting positions on a dimension are found by permutation, each at `contested_alpha` over the
-    number of dimensions, where they explain at least `contested_share` of the disagreement.
+    A dimension is found to be contested where raters' lasting differences are significant over all dimensions and
+    explain a share of the disagreement that is larger by `contested_share` than where they explain least.
     """
 
     leniency_at_most: NotNegative
@@ -263,7 +262,7 @@ class LabelSignalPlan(Plan):
     coverage: Coverage
     detection: Detection
     policies: dict[str, Policy]
-    depths: dict[Literal["exploratory", "pilot", "production"], Depth]
+    depths: dict[DepthName, Depth]
     claims: Claims
     decision: Decision
     probes: Probes
@@ -286,4 +285,5 @@ class LabelSignalPlan(Plan):
 
     def policy_of(self, depth: str) -> Policy:
         """The thresholds for a depth; one that no rule knows counts as exploratory."""
-        return self.policies[self.depths.get(depth, self.depths["exploratory"]).policy]  # type: ignore[call-overload]
+        own = next((one for name, one in self.depths.items() if name == depth), self.depths["exploratory"])
+        return self.policies[own.policy]

@@ -53,6 +53,7 @@ def probes(
         track: its texts.
         systems, contrasts: the mean scores, and how they differ.
         plan: the bars.
+
     """
     of_unit = ratings.unit_means(composites)
     half_widths = [one.half_width for one in systems if one.half_width is not None]
@@ -150,7 +151,9 @@ def position_bias(ratings: Ratings, composites: Reals, contrasts: Sequence[Compa
         middle = (low + high) / 2
         low, high = (middle, high) if ndtr(middle / (sigma * 2**0.5)) < target else (low, middle)
     if largest is None:
-        return Probe("position_bias_fragility", high, None, None, "there is no difference of systems to compare it with")
+        return Probe(
+            "position_bias_fragility", high, None, None, "there is no difference of systems to compare it with"
+        )
     detail = "advantage of the first place that would turn as many choices, against the largest difference of systems"
     return Probe("position_bias_fragility", high, largest, high < largest, detail)
 

@@ -78,7 +78,8 @@ def profiles(ratings: Ratings, track: Track, contested: Collection[str], plan: R
     settled = ordered & ~apart
     gold = _gold_errors(ratings, track)
     return tuple(
-        _profile(ratings, place, offsets, settled, apart, gold, track.rubric, plan) for place in range(len(ratings.raters))
+        _profile(ratings, place, offsets, settled, apart, gold, track.rubric, plan)
+        for place in range(len(ratings.raters))
     )
 
 
@@ -109,7 +110,14 @@ def _gold_errors(ratings: Ratings, track: Track) -> Reals:
 
 
 def _profile(
-    ratings: Ratings, place: int, offsets: Reals, settled: Reals, apart: Reals, gold: Reals, rubric: Rubric, plan: Raters
+    ratings: Ratings,
+    place: int,
+    offsets: Reals,
+    settled: Reals,
+    apart: Reals,
+    gold: Reals,
+    rubric: Rubric,
+    plan: Raters,
 ) -> Profile:
     own = ratings.rater == place
     leniency, interval = _mean_offset(offsets[own][:, settled == 1], plan)
@@ -190,6 +198,9 @@ def contested_dimensions(
 ) -> tuple[Contested, ...]:
     """On which dimensions raters hold lasting positions, by what they gave; those without an order are left out.
 
+    A leniency on all matters shows on every dimension. So a dimension is contested where raters' lasting differences
+    explain more of the disagreement, by `contested_share`, than they do on the dimension where they explain least.
+
     Args:
         ratings: of the pool.
         rubric: its dimensions.
@@ -203,14 +214,17 @@ def contested_dimensions(
         for place, one in enumerate(rubric.dimensions)
         if one.ordered
     ]
-    adjusted = iter(holm([one.p_value for _, one in tested if one], alpha=float(plan.contested_alpha)).p_values.tolist())
+    adjusted = iter(
+        holm([one.p_value for _, one in tested if one], alpha=float(plan.contested_alpha)).p_values.tolist()
+    )
+    least = min((one.share for _, one in tested if one), default=0.0)
     found = []
     for key, one in tested:
         if one is None:
             found.append(Contested(key, None, None, None, False, key in declared))
             continue
         p_value = next(adjusted)
-        shown = p_value <= plan.contested_alpha and one.share >= plan.contested_share
+        shown = p_value <= plan.contested_alpha and one.share - least >= plan.contested_share
         found.append(Contested(key, one.share, one.by_chance, p_value, shown, key in declared))
     return tuple(found)
 

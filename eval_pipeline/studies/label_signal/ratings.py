@@ -103,7 +103,9 @@ class Ratings:
     @property
     def hash(self) -> str:
         """The hash of all that was rated."""
-        return content_hash([self.rubric_version, self.source, list(self.batches), [list(row.items()) for row in self.rows()]])
+        return content_hash(
+            [self.rubric_version, self.source, list(self.batches), [list(row.items()) for row in self.rows()]]
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The ratings as plain rows, one for each time that a rater rated an answer."""
@@ -158,9 +160,7 @@ class Ratings:
         )
 
 
-def gathered(
-    rows: Sequence[Mapping[str, Any]], dimensions: Sequence[str], *, batches: Sequence[str]
-) -> dict[str, Any]:
+def gathered(rows: Sequence[Mapping[str, Any]], dimensions: Sequence[str], *, batches: Sequence[str]) -> dict[str, Any]:
     """The columns of a table of ratings from plain rows, units and raters in the order in which they come up."""
     units: dict[Unit, int] = {}
     raters: dict[str, int] = {}

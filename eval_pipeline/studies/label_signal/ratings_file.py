@@ -3,20 +3,21 @@
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from eval_pipeline.errors import MalformedRatings
 from eval_pipeline.jsonl import found, read_lines
-from eval_pipeline.studies.label_signal.ratings import Ratings, Source, gathered
+from eval_pipeline.studies.label_signal.ratings import Ratings, Source, Unit, gathered
 from eval_pipeline.studies.label_signal.rubric import Dimension
 from eval_pipeline.studies.label_signal.track import Track
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _WHO = ("item_id", "system_id", "rater_id")
 _ABOUT = ("batch", "order", "duration_s", "failure_codes", "rubric_version", "source")
+_Fault = Callable[[str, str], None]
 _SOURCES: tuple[Source, ...] = ("people", "simulated")
 
 
@@ -26,6 +27,19 @@ class _Row:
 
     line: int
     fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which columns say whose a row is, whether it holds one score or all, and what it may speak of."""
+
+    columns: tuple[str, str, str]
+    long: bool
+    systems: tuple[str, ...]
+    answers: frozenset[Unit]
+    dimensions: Mapping[str, Dimension]
+    codes: frozenset[str]
+    version: str
 
 
 @dataclass(slots=True)
@@ -54,37 +68,55 @@ def read_ratings(path: Path, track: Track) -> Ratings:
         faults.append("found no ratings in it, expected a row for each")
     if faults:
         raise MalformedRatings(what, faults)
-    names = {name for row in rows for name in row.fields}
-    system = "system_id" if "system_id" in names or "system" not in names else "system"
-    columns = (_WHO[0], system, _WHO[2])
-    long = {"dimension", "value"} <= names
-    keys = track.rubric.keys
-    missing = [name for name in columns if name not in names]
-    if not long and not any(key in names for key in keys):
-        missing.append("'dimension' and 'value', or a column for each dimension such as " + repr(keys[0]))
-    if missing:
-        raise MalformedRatings(what, [f"columns: found no {_named(missing)}; add it to every row" ])
+    layout = _layout(rows, track, what)
     sheet = _Sheet()
     for row in rows:
-        _gather(row, columns, long, track, sheet)
+        _gather(row, layout, sheet)
     if sheet.faults:
         raise MalformedRatings(what, sheet.faults)
-    time = next((name for name in ("batch", "order") if any(row.get(name) is not None for row in sheet.rows.values())), None)
-    gathered_rows = list(sheet.rows.values())
-    faults = _whole_faults(gathered_rows, time, track)
-    if faults:
+    given = list(sheet.rows.values())
+    time = next((name for name in ("batch", "order") if any(row.get(name) is not None for row in given)), None)
+    if faults := _whole_faults(given, time):
         raise MalformedRatings(what, faults)
-    order = {unit: number for number, unit in enumerate((one.item_id, one.system_id) for one in track.responses)}
-    gathered_rows.sort(key=lambda row: (order.get((row["item_id"], row["system_id"]), len(order)), row["item_id"], row["system_id"], row["rater_id"]))
-    plain = [{"duration_s": None, **dict.fromkeys(keys), **row, "batch": str(row[time]) if time else None} for row in gathered_rows]
-    batches = sorted({row["batch"] for row in plain}, key=_in_time) if time else []
-    known = {*columns, *keys, *_ABOUT, *(("dimension", "value") if long else ())}
+    order = {(one.item_id, one.system_id): number for number, one in enumerate(track.responses)}
+    given.sort(key=lambda row: (order.get((row["item_id"], row["system_id"]), 0), *(row[name] for name in _WHO)))
+    keys = track.rubric.keys
+    plain = [
+        {"duration_s": None, **dict.fromkeys(keys), **row, "batch": str(row[time]) if time else None} for row in given
+    ]
+    asked = all("failure_codes" in row for row in plain)
+    known = {*layout.columns, *keys, *_ABOUT, *(("dimension", "value") if layout.long else ())}
     return Ratings(
-        **gathered(plain, keys, batches=batches),
-        codes=tuple(frozenset(row["failure_codes"]) for row in plain) if all("failure_codes" in row for row in plain) else None,
+        **gathered(plain, keys, batches=sorted({row["batch"] for row in plain}, key=_in_time) if time else []),
+        codes=tuple(frozenset(row["failure_codes"]) for row in plain) if asked else None,
         source="simulated" if any(row.get("source") == "simulated" for row in plain) else "people",
         rubric_version=track.rubric.version,
-        unread=tuple(sorted(names - known)),
+        unread=tuple(sorted({name for row in rows for name in row.fields} - known)),
+    )
+
+
+def _layout(rows: Sequence[_Row], track: Track, what: str) -> _Layout:
+    """How the file is laid out, and what its rows may speak of.
+
+    Raises: MalformedRatings: a column is missing.
+    """
+    names = {name for row in rows for name in row.fields}
+    system = "system" if "system" in names and "system_id" not in names else "system_id"
+    columns = (_WHO[0], system, _WHO[2])
+    long, keys = {"dimension", "value"} <= names, track.rubric.keys
+    missing = [repr(name) for name in columns if name not in names]
+    if not long and not names & set(keys):
+        missing.append(f"'dimension' and 'value', or a column for each dimension such as {keys[0]!r}")
+    if missing:
+        raise MalformedRatings(what, [f"columns: found no {', and no '.join(missing)}; add it to every row"])
+    return _Layout(
+        columns=columns,
+        long=long,
+        systems=track.about.systems,
+        answers=frozenset((one.item_id, one.system_id) for one in track.responses),
+        dimensions={one.key: one for one in track.rubric.dimensions},
+        codes=frozenset(code.code for code in track.about.failure_codes),
+        version=track.rubric.version,
     )
 
 
@@ -96,7 +128,9 @@ def _rows(path: Path, what: str) -> tuple[list[_Row], list[str]]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise MalformedRatings(what, [f"cannot be read ({error.strerror}); give a file that this user may read"]) from None
+        raise MalformedRatings(
+            what, [f"cannot be read ({error.strerror}); give a file that this user may read"]
+        ) from None
     except UnicodeDecodeError as error:
         return [], [f"byte {error.start + 1}: found a byte that is not UTF-8, expected UTF-8"]
     if separator == "," and "\t" in text.partition("\n")[0] and "," not in text.partition("\n")[0]:
@@ -106,7 +140,9 @@ def _rows(path: Path, what: str) -> tuple[list[_Row], list[str]]:
     try:
         for fields in reader:
             if None in fields or None in fields.values():
-                faults.append(f"line {reader.line_num}: found more or fewer cells than the header names, expected as many")
+                faults.append(
+                    f"line {reader.line_num}: found more or fewer cells than the header names, expected as many"
+                )
             else:
                 rows.append(_Row(reader.line_num, {name: cell for name, cell in fields.items() if cell != ""}))
     except csv.Error as error:
@@ -117,71 +153,82 @@ def _rows(path: Path, what: str) -> tuple[list[_Row], list[str]]:
     return rows, faults
 
 
-def _gather(row: _Row, columns: Sequence[str], long: bool, track: Track, sheet: _Sheet) -> None:
+def _gather(row: _Row, layout: _Layout, sheet: _Sheet) -> None:
+    """Adds the scores of a row, or its faults."""
+
     def fault(name: str, what: str) -> None:
         sheet.faults.append(f"line {row.line}, field {name!r}: {what}")
 
-    who: list[str] = []
-    for name in columns:
-        value = row.fields.get(name)
-        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-            fault(name, f"found {'nothing' if value is None else found(value)}, expected a name")
-            return
-        who.append(str(value))
-    if not _is_of_track(who, columns, track, fault):
+    who = _who(row, layout, fault)
+    if who is None:
         return
-    own = sheet.rows.setdefault((who[0], who[1], who[2]), dict(zip(_WHO, who, strict=True)))
-    if not _about(row, own, track, fault):
+    own = sheet.rows.setdefault(who, dict(zip(_WHO, who, strict=True)))
+    if not _about(row, own, layout, fault):
         return
-    by_key = {one.key: one for one in track.rubric.dimensions}
-    if long:
-        name = row.fields.get("dimension")
-        if name not in by_key:
-            fault("dimension", f"found {found(name)}, expected one of {', '.join(by_key)}")
-            return
-        given = {"value": (by_key[name], row.fields.get("value"))}
-    else:
-        given = {key: (one, row.fields.get(key)) for key, one in by_key.items()}
-    for name, (dimension, value) in given.items():
-        if value is None:
-            if long:
-                fault(name, "found nothing, expected a score; leave the row out if there is none")
-            continue
+    for name, dimension, value in _given(row, layout, fault):
         score = _score(value, dimension)
         if score is None:
             levels = ", ".join(f"{level:g}" for level in dimension.levels)
             fault(name, f"found {found(value)} for dimension {dimension.key!r}, expected one of {levels}")
         elif dimension.key in own:
-            fault(name, f"found a second score of rater {who[2]!r} for item {who[0]!r} of system {who[1]!r} on {dimension.key!r}, expected one; remove either")
+            what = f"rater {who[2]!r} for item {who[0]!r} of system {who[1]!r} on {dimension.key!r}"
+            fault(name, f"found a second score of {what}, expected one; remove either")
         else:
             own[dimension.key] = score
 
 
-def _is_of_track(who: Sequence[str], columns: Sequence[str], track: Track, fault: Any) -> bool:
-    if who[1] not in track.about.systems:
-        fault(columns[1], f"found {found(who[1])}, expected one of {', '.join(track.about.systems)}")
-        return False
-    if track.responses and (who[0], who[1]) not in {(one.item_id, one.system_id) for one in track.responses}:
-        fault(columns[0], f"found {found(who[0])} of system {found(who[1])}, which the track does not hold")
-        return False
-    return True
+def _who(row: _Row, layout: _Layout, fault: _Fault) -> tuple[str, str, str] | None:
+    """Item, system and rater of a row."""
+    names = []
+    for column in layout.columns:
+        value = row.fields.get(column)
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+            fault(column, f"found {'nothing' if value is None else found(value)}, expected a name")
+            return None
+        names.append(str(value))
+    item, system, rater = names
+    if system not in layout.systems:
+        fault(layout.columns[1], f"found {found(system)}, expected one of {', '.join(layout.systems)}")
+        return None
+    if layout.answers and (item, system) not in layout.answers:
+        fault(layout.columns[0], f"found {found(item)} of system {found(system)}, which the track does not hold")
+        return None
+    return item, system, rater
 
 
-def _about(row: _Row, own: dict[str, Any], track: Track, fault: Any) -> bool:
+def _given(row: _Row, layout: _Layout, fault: _Fault) -> Iterator[tuple[str, Dimension, Any]]:
+    """The columns of a row that hold a score, with its dimension; what is empty in a wide file was not rated."""
+    if not layout.long:
+        for key, dimension in layout.dimensions.items():
+            if (value := row.fields.get(key)) is not None:
+                yield key, dimension, value
+        return
+    name, value = row.fields.get("dimension"), row.fields.get("value")
+    if not isinstance(name, str) or name not in layout.dimensions:
+        fault("dimension", f"found {found(name)}, expected one of {', '.join(layout.dimensions)}")
+    elif value is None:
+        fault("value", "found nothing, expected a score; leave the row out if there is none")
+    else:
+        yield "value", layout.dimensions[name], value
+
+
+def _about(row: _Row, own: dict[str, Any], layout: _Layout, fault: _Fault) -> bool:
     """What a row says beside scores; two rows of one answer and rater must not contradict each other."""
     version = row.fields.get("rubric_version")
-    if version is not None and version != track.rubric.version:
-        fault("rubric_version", f"found {found(version)}, expected {track.rubric.version!r}; ratings of two versions are not pooled")
+    if version is not None and version != layout.version:
+        what = f"found {found(version)}, expected {layout.version!r}; ratings of two versions are not pooled"
+        fault("rubric_version", what)
         return False
     for name in _ABOUT:
         if (value := row.fields.get(name)) is None:
             continue
-        read = _read(name, value, track)
+        read = _read(name, value, layout)
         if read is None:
             fault(name, f"found {found(value)}, expected {_EXPECTED[name]}")
             return False
         if own.setdefault(name, read) != read:
-            fault(name, f"found {found(value)}, and {found(own[name])} on another row of the same answer and rater, expected one")
+            what = f"and {found(own[name])} on another row of the same answer and rater, expected one"
+            fault(name, f"found {found(value)}, {what}")
             return False
     return True
 
@@ -196,12 +243,11 @@ _EXPECTED = {
 }
 
 
-def _read(name: str, value: Any, track: Track) -> Any:
+def _read(name: str, value: Any, layout: _Layout) -> Any:
     """The value as it is kept; None where it is not what was expected."""
     if name == "failure_codes":
         codes = [part.strip() for part in value.split(";") if part.strip()] if isinstance(value, str) else value
-        known = {code.code for code in track.about.failure_codes}
-        return codes if isinstance(codes, list) and all(code in known for code in codes) else None
+        return codes if isinstance(codes, list) and all(code in layout.codes for code in codes) else None
     if name == "source":
         return value if value in _SOURCES else None
     if name in ("batch", "rubric_version") and isinstance(value, str):
@@ -227,13 +273,15 @@ def _as_number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _whole_faults(rows: Sequence[Mapping[str, Any]], time: str | None, track: Track) -> list[str]:
+def _whole_faults(rows: Sequence[Mapping[str, Any]], time: str | None) -> list[str]:
     """What can only be said of the whole file."""
-    faults = [
-        f"item {row['item_id']!r} of system {row['system_id']!r} by rater {row['rater_id']!r}, field {time!r}: found nothing, and a value on other rows; give it on all or on none"
-        for row in rows
-        if time and row.get(time) is None
-    ]
+    faults = []
+    for row in rows:
+        if time and row.get(time) is None:
+            where = (
+                f"item {row['item_id']!r} of system {row['system_id']!r} by rater {row['rater_id']!r}, field {time!r}"
+            )
+            faults.append(f"{where}: found nothing, and a value on other rows; give it on all or on none")
     sources = {row.get("source", "people") for row in rows}
     if len(sources) > 1:
         faults.append("field 'source': found people's and simulated ratings in one file, expected one kind; split it")
@@ -244,7 +292,3 @@ def _in_time(name: str) -> tuple[int, float, str]:
     """Numbers in their order, before names in theirs."""
     number = _as_number(name)
     return (1, 0.0, name) if number is None else (0, number, name)
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", and no ".join(name if " " in name else repr(name) for name in names)

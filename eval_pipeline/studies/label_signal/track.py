@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -15,8 +14,7 @@ from eval_pipeline.errors import MalformedTrack
 from eval_pipeline.jsonl import read_lines
 from eval_pipeline.plan import Count, Exact, Section, Share, faults_of
 from eval_pipeline.studies.label_signal.rubric import Rubric
-
-DepthName = Literal["exploratory", "pilot", "production"]
+from eval_pipeline.studies.label_signal.words import DepthName
 
 TRACK, RUBRIC, ITEMS, RESPONSES = "track.toml", "rubric.toml", "items.jsonl", "responses.jsonl"
 
@@ -31,7 +29,7 @@ class FailureCode(Section):
     code: _Text
     name: _Text
     description: _Text
-    penalties: dict[str, int] = {}
+    penalties: dict[str, int] = Field(default={})
 
 
 class SimulatedRating(Section):
@@ -65,7 +63,7 @@ class About(Section):
     replication: Count
     gold_rate: Share
     known_limitations: tuple[str, ...]
-    strata: dict[str, tuple[_Text, ...]] = {}
+    strata: dict[str, tuple[_Text, ...]] = Field(default={})
     failure_codes: tuple[FailureCode, ...] = ()
     simulation: SimulatedRating | None = None
     design: Design = Design()
@@ -84,7 +82,7 @@ class Item(Section):
     """A task, and where it stands in the declared design."""
 
     item_id: _Text
-    strata: dict[str, str] = {}
+    strata: dict[str, str] = Field(default={})
     difficulty: Annotated[float, Field(ge=0, le=1)] | None = None
     prompt: str = ""
     context: str = ""
@@ -234,9 +232,14 @@ def _about_faults(track: Track) -> list[str]:
     keys, about = set(track.rubric.keys), track.about
     named = [(f"failure_codes {one.code!r}.penalties", set(one.penalties)) for one in about.failure_codes]
     if about.simulation:
-        named += [("simulation.noise", set(about.simulation.noise)), ("simulation.contested", set(about.simulation.contested))]
+        named += [
+            ("simulation.noise", set(about.simulation.noise)),
+            ("simulation.contested", set(about.simulation.contested)),
+        ]
         if missing := sorted(keys - set(about.simulation.noise)):
-            return [f"{TRACK}, field 'simulation.noise': found none for dimension {missing[0]!r}, expected one for each"]
+            return [
+                f"{TRACK}, field 'simulation.noise': found none for dimension {missing[0]!r}, expected one for each"
+            ]
     return [
         f"{TRACK}, field {field!r}: found dimension {sorted(dims - keys)[0]!r}, which the rubric does not hold"
         for field, dims in named

@@ -1,5 +1,6 @@
 """The words of a label signal: what a check says, what may be claimed, and what is recommended."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
@@ -18,6 +19,7 @@ CheckName = Literal[
     "depth_contract",
 ]
 ClaimKind = Literal["descriptive", "measurement", "ranking", "release_gate"]
+DepthName = Literal["exploratory", "pilot", "production"]
 
 
 class Standing(StrEnum):
@@ -38,7 +40,7 @@ class Recommendation(StrEnum):
     STOP = "stop"
 
 
-def worst(standings: "list[Standing] | tuple[Standing, ...]") -> Standing:
+def worst(standings: Sequence[Standing]) -> Standing:
     """The worst of several standings.
 
     Raises: ValueError: there are none.

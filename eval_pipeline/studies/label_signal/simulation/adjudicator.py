@@ -25,7 +25,10 @@ def simulated_adjudications(
     planned chance.
     """
     weights = {one.key: float(one.weight) for one in track.rubric.dimensions}
-    medians, place_of = settled(ratings, track.rubric, triage), {unit: place for place, unit in enumerate(ratings.units)}
+    medians, place_of = (
+        settled(ratings, track.rubric, triage),
+        {unit: place for place, unit in enumerate(ratings.units)},
+    )
     done = []
     for one in queued[: capacity(len(queued), triage.capacity)]:
         weighted = {key: weights[key] * spread for key, spread in one.spreads.items()}

@@ -31,9 +31,9 @@ def assignments(tasks: Sequence[Task], *, raters: int, replication: int, batches
     """The ratings of all answers, in the order of their ids.
 
     Of answer i the window of raters starts at i mod r, and its second rater lies (i div r) mod (r - k + 1) + 1 places
-    further, so that in time all pairs meet and all work alike. Within a system the answers are dealt to batches from the
-    easiest to the hardest and back, so that no batch is harder and none further along; the j-th rating of an answer
-    goes j batches on, since drift shows only where the same answers lie in several batches.
+    further, so that in time all pairs meet and all work alike. Within a system the answers are dealt to batches from
+    the easiest to the hardest and back, so that no batch is harder; the j-th rating of an answer goes j batches on,
+    since drift shows only where the same answers lie in several batches.
 
     Args:
         tasks: the answers.

@@ -81,8 +81,10 @@ def world_of(track: Track, simulation: Simulation) -> World:
 
 
 def chance_of(track: Track, world: World, *, seed: int) -> Chance:
-    """The chance of a track under a seed; each answer and each rating has a seed of its own, so that none depends on
-    others, and worlds that differ in what they assume share it.
+    """The chance of a track under a seed.
+
+    Each answer and each rating has a seed of its own, so that none depends on others, and worlds that differ in what
+    they assume share it.
 
     Raises: InputRefused: raters, replication and batches do not fit; see `assignments`.
     """
