@@ -8,6 +8,7 @@ import dagster as dg
 import assets.studies
 from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
+from assets.partitions import SENSORS
 from assets.resources import Home, StudyInputs, home_folder, judge_endpoint
 
 
@@ -23,6 +24,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
         assets=dg.load_assets_from_package_module(assets.studies),
         asset_checks=dg.load_asset_checks_from_package_module(assets.studies),
         jobs=JOBS,
+        sensors=SENSORS,
         resources=resources | dict(resource_overrides or {}),
         executor=dg.in_process_executor,
     )

@@ -1,15 +1,17 @@
 """Evidence on disk, addressed by its content: what a run wrote is never written over, and it reads what it wrote."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pyarrow as pa
 
 from eval_pipeline.errors import EvidenceRefused
 from eval_pipeline.evidence import json_bytes, read_json, read_table, table_bytes, write_atomically
+
+ALL_PARTITIONS = "all_partitions"
 
 
 def encoded(value: Any) -> tuple[bytes, str]:
@@ -56,28 +58,47 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         path = folder / f"{digest}{suffix}"
         if not path.exists() or _hash(path) != digest:  # one that was damaged since is mended
             write_atomically(path, data)
-        for pointer in (self._run_pointer(context.asset_key, context.run_id), folder / "latest"):
+        of = f"@{context.partition_key}" if context.has_partition_key and context.has_asset_partitions else ""
+        for pointer in self._pointers(context.asset_key, [context.run_id], of):
             write_atomically(pointer, path.name.encode())
         context.add_output_metadata(
             {"evidence": dg.MetadataValue.path(str(path)), "sha256": digest, "bytes": len(data)}
         )
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """Reads the value that this run wrote, or else the latest."""
+        """Reads the value that this run wrote, or else the latest.
+
+        Of a partitioned asset it is the value of the run's partition; an input that asks for `ALL_PARTITIONS` gets
+        those of all partitions that were ever materialized, by their keys.
+        """
+        of_type = context.dagster_type.typing_type
+        if not context.has_asset_partitions:
+            return self._read(context, "", of_type)
+        if not (context.definition_metadata or {}).get(ALL_PARTITIONS):
+            return self._read(context, f"@{context.asset_partition_key}", of_type)
+        runs, of_value = list(_lineage(context)), get_args(of_type)[1]
+        return {
+            key: self._read(context, f"@{key}", of_value)
+            for key in context.asset_partition_keys
+            if any(pointer.exists() for pointer in self._pointers(context.asset_key, runs, f"@{key}"))
+        }
+
+    def _read(self, context: dg.InputContext, of: str, of_type: Any) -> Any:
         folder = self._folder(context.asset_key)
-        pointers = [*(self._run_pointer(context.asset_key, run_id) for run_id in _lineage(context)), folder / "latest"]
+        pointers = self._pointers(context.asset_key, _lineage(context), of)
         pointer = next((pointer for pointer in pointers if pointer.exists()), None)
         if pointer is None:
-            raise EvidenceRefused(
-                f"asset {context.asset_key.to_user_string()} was never materialized; materialize it first"
-            )
+            name = f"{context.asset_key.to_user_string()}{of}"
+            raise EvidenceRefused(f"asset {name} was never materialized; materialize it first")
         path = folder / pointer.read_text()
         if not path.exists() or _hash(path) != path.stem:
             raise EvidenceRefused(f"evidence {str(path)!r} is not what was written; materialize the asset again")
-        return _decoded(path, context.dagster_type.typing_type)
+        return _decoded(path, of_type)
+
+    def _pointers(self, key: dg.AssetKey, runs: Iterable[str], of: str) -> list[Path]:
+        """Where the file of an asset, and of its partition, is named: by each run, and then by the last one."""
+        by_run = [Path(self.home, "evidence", "runs", run, *key.path[:-1], f"{key.path[-1]}{of}") for run in runs]
+        return [*by_run, self._folder(key) / f"latest{of}"]
 
     def _folder(self, key: dg.AssetKey) -> Path:
         return Path(self.home, "evidence", *key.path)
-
-    def _run_pointer(self, key: dg.AssetKey, run_id: str) -> Path:
-        return Path(self.home, "evidence", "runs", run_id, *key.path)

@@ -23,4 +23,10 @@ judge_calibration = dg.define_asset_job(
     description="Judge calibration, from the gold set to the verdict on the judge and its report.",
 )
 
-JOBS = [extraction, human_check_draw, judge_calibration]
+label_signal = dg.define_asset_job(
+    "label_signal",
+    selection=dg.AssetSelection.groups("label_signal"),
+    description="Label signal of one track, from its ratings to claims, recommendation, sensitivity and the report.",
+)
+
+JOBS = [extraction, human_check_draw, judge_calibration, label_signal]

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -36,7 +36,18 @@ def _cell(value: Any) -> Any:
     return shown if isinstance(shown, (str, int, float, bool)) else "" if shown is None else str(shown)
 
 
-def materialized(value: Any, metadata: Mapping[str, Any], *, version: str | None = None) -> dg.MaterializeResult[Any]:
-    """A value with its metadata, and with its hash as the data version, unless it carries a hash of its own."""
+def materialized(
+    value: Any,
+    metadata: Mapping[str, Any],
+    *,
+    version: str | None = None,
+    checks: Sequence[dg.AssetCheckResult] = (),
+) -> dg.MaterializeResult[Any]:
+    """A value with its metadata, and with its hash as the data version, unless it carries a hash of its own.
+
+    `checks` are the results of those that the asset itself makes.
+    """
     data_version = version or hashlib.sha256(encoded(value)[0]).hexdigest()
-    return dg.MaterializeResult(value=value, metadata=to_meta(metadata), data_version=dg.DataVersion(data_version))
+    return dg.MaterializeResult(
+        value=value, metadata=to_meta(metadata), data_version=dg.DataVersion(data_version), check_results=list(checks)
+    )

@@ -29,6 +29,11 @@ def home_folder() -> Path:
     return Path(os.environ.get("EVAL_PIPELINE_HOME") or beside / ".eval_pipeline").resolve()
 
 
+def tracks_folder() -> Path:
+    """The folder of tracks that the user interface offers: EVAL_PIPELINE_TRACKS, or the bundled ones."""
+    return Path(os.environ.get("EVAL_PIPELINE_TRACKS") or bundled("tracks")).resolve()
+
+
 # Matplotlib looks here for its cache when it is first imported, and would write into the user's own folders otherwise.
 os.environ.setdefault("MPLCONFIGDIR", str(home_folder() / "matplotlib"))
 
@@ -37,6 +42,11 @@ class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
     """The folder of all state."""
 
     path: str
+
+    @property
+    def outcomes(self) -> Path:
+        """Where what other worlds came to is kept."""
+        return Path(self.path) / "outcomes"
 
     @property
     def journals(self) -> Path:
@@ -62,6 +72,10 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     human_check: str = Field(default="", description="A human check that was joined; '' for none.")
     annotators: list[str] = Field(default=[], description="Two annotators' files, to be held against each other.")
     check_share: str = Field(default="", description="The share that people are to check; '' takes the plan's.")
+    tracks: str = Field(default="", description="A folder of tracks; '' takes the bundled ones.")
+    ratings: str = Field(default="", description="People's ratings of a track; '' simulates raters.")
+    adjudication: str = Field(default="", description="The worksheet that an adjudicator filled; '' for none.")
+    only_tracks: list[str] = Field(default=[], description="The tracks of the report; none takes all there are.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
     cap_requests: int | None = Field(default=None, description="The most requests that a run may send.")
@@ -91,6 +105,11 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     def plan_path(self, study: str) -> Path:
         """The file of the plan."""
         return Path(self.plan) if self.plan else bundled("plans") / f"{study}.toml"
+
+    @property
+    def tracks_folder(self) -> Path:
+        """The folder of the tracks."""
+        return Path(self.tracks) if self.tracks else tracks_folder()
 
     @property
     def gold_path(self) -> Path:

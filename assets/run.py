@@ -3,7 +3,7 @@
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from dagster import DagsterExecutionInterruptedError, DagsterInstance
 from dagster._core.instance.ref import InstanceRef
 
 from assets.build import build_defs
+from assets.partitions import TRACKS
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import pinned
@@ -84,16 +85,36 @@ def materialize_sheet(inputs: Mapping[str, Any]) -> None:
         pass
 
 
+def run_tracks(inputs: Mapping[str, Any], tracks: Sequence[str]) -> StudyRun:
+    """Runs the label signal of each track by itself; the report of the last run holds them all."""
+    offer_tracks(tracks)
+    for place, track in enumerate(tracks, 1):
+        own = {**inputs, "only_tracks": list(tracks[:place])}
+        with _executed("label_signal", own, partition=track) as result:
+            document = result.asset_value("label_signal_report")
+    return StudyRun(document, Path(inputs["out"]))
+
+
+def offer_tracks(tracks: Sequence[str]) -> None:
+    """Makes tracks partitions, so that the user interface offers them before its sensor has looked."""
+    with _instance(dagster_home()) as instance:
+        instance.add_dynamic_partitions(str(TRACKS.name), list(tracks))
+
+
 @contextlib.contextmanager
-def _executed(job_name: str, inputs: Mapping[str, Any]) -> Iterator[dg.ExecuteInProcessResult]:
-    """The result of a job, while its instance is open."""
+def _executed(
+    job_name: str, inputs: Mapping[str, Any], *, partition: str | None = None
+) -> Iterator[dg.ExecuteInProcessResult]:
+    """The result of a job, for one partition where it has some, while its instance is open."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     instance = _instance(dagster_home())
     job = build_defs().resolve_job_def(job_name)
     with instance:
         try:
             result = job.execute_in_process(
-                run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET}, instance=instance
+                run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET},
+                instance=instance,
+                partition_key=partition,
             )
         except DagsterExecutionInterruptedError:
             raise Interrupted(

@@ -79,6 +79,10 @@ class MalformedCheck(Malformed):
     """A sheet of the human check, filled or not, breaks its format."""
 
 
+class AuditRefused(Refused):
+    """A document whose exemptions cannot be read, so that its numbers cannot be audited."""
+
+
 class CheckUnsettled(Refused):
     """Two people labelled items of the human check differently, and nobody settled them."""
 

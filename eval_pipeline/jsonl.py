@@ -9,6 +9,7 @@ from typing import Any
 from eval_pipeline.errors import Malformed
 
 _DIGITS = 100
+_LEVELS = 100
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -79,7 +80,7 @@ def _parse(row: bytes) -> dict[str, Any]:
         value = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_NoNumber, parse_int=_integer)
         if not isinstance(value, dict):
             raise ValueError(f"column 1: found {found(value)}, expected an object")
-        for field, leaf in _leaves(value, ""):
+        for field, leaf in _leaves(value, "", 0):
             if fault := _fault_of(leaf):
                 raise ValueError(f"field {field!r}: {fault}")
     except json.JSONDecodeError as error:
@@ -102,16 +103,21 @@ def _integer(digits: str) -> Any:
     return int(digits) if len(digits) <= _DIGITS else _NoNumber(f"an integer of {len(digits)} digits")
 
 
-def _leaves(value: Any, field: str) -> Iterator[tuple[str, Any]]:
-    """Every value within a value that holds no others, and every key, each with the path of the field it stands in."""
+def _leaves(value: Any, field: str, level: int) -> Iterator[tuple[str, Any]]:
+    """Every value within a value that holds no others, and every key, each with the path of the field it stands in.
+
+    Raises: RecursionError: values are nested deeper than who uses them could follow.
+    """
+    if level > _LEVELS:
+        raise RecursionError
     if isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _leaves(item, f"{field}[{place}]")
+            yield from _leaves(item, f"{field}[{place}]", level + 1)
     elif isinstance(value, dict):
         for name, item in value.items():
             path = f"{field}.{name}" if field else name
             yield path, name
-            yield from _leaves(item, path)
+            yield from _leaves(item, path, level + 1)
     else:
         yield field, value
 

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled"},
-    {"jsonl", "evidence", "document"},
+    {"jsonl", "evidence", "document", "audit"},
     {"stats", "corpus", "judge", "plan"},
     {"seal", "gates", "human_check"},
     {"studies"},

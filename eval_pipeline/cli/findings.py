@@ -34,6 +34,16 @@ def conclude(document: dict[str, Any], out: Path, verdict: str) -> None:
     sys.exit(status)
 
 
+def conclude_tracks(document: dict[str, Any], out: Path, results: str) -> None:
+    """Prints what each track came to, and exits with what its claims say; the results before are no longer needed."""
+    previous(out / results).unlink(missing_ok=True)
+    claims = [claim for track in document["tracks"].values() for claim in track["claims"]]
+    _print_tracks(document, out)
+    status = _exit_status({"claims": claims})
+    typer.echo(f"exit status {status}: {'a claim is withheld' if status == SKIPPED else _STATUS_WORDS[status]}")
+    sys.exit(status)
+
+
 @contextlib.contextmanager
 def progress_shown() -> Iterator[None]:
     """What long steps say of their progress, on stderr."""
@@ -72,6 +82,31 @@ def _print_verdict(document: dict[str, Any], out: Path) -> None:
     console.print(table)
     for claim in document["claims"]:
         console.print(f"{claim['claim']}: {claim['detail']}", markup=False, highlight=False, soft_wrap=True)
+    typer.echo(f"report: {out / 'report.html'}")
+
+
+def _print_tracks(document: dict[str, Any], out: Path) -> None:
+    title = f"{document['study']}, plan {document['plan']} under seal {document['hashes']['plan'][:12]}"
+    table = Table("track", "raters", "recommendation", "robustness", "published", "withheld", title=Text(title))
+    for key, track in document["tracks"].items():
+        ledger, sensitivity = track["ledger"], track["sensitivity"]
+        table.add_row(
+            key,
+            "simulated" if track["simulated"] else str(track["counts"]["raters"]),
+            track["decision"]["recommendation"],
+            sensitivity["robustness"] if sensitivity else "-",
+            str(ledger["publishable"]),
+            str(ledger["blocked"]),
+        )
+    console = Console() if sys.stdout.isatty() else Console(width=TABLE_WIDTH)
+    console.print(table)
+    for key, track in document["tracks"].items():
+        console.print(f"{key}: {track['decision']['reason']}", markup=False, highlight=False, soft_wrap=True)
+        for claim in track["claims"]:
+            said = claim["sentence"] or f"withheld, {claim['claim']}: {claim['detail']}"
+            console.print(f"  {said}", markup=False, highlight=False, soft_wrap=True)
+    if document["simulated"]:
+        typer.echo("simulated raters: nobody rated this, and it says nothing of people or of models")
     typer.echo(f"report: {out / 'report.html'}")
 
 

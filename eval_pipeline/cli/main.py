@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from assets.resources import StudyInputs
-from assets.run import WORKSPACE, dagster_home, run_pilot
+from assets.resources import StudyInputs, tracks_folder
+from assets.run import WORKSPACE, dagster_home, offer_tracks, run_pilot
 from eval_pipeline.bundled import bundled
+from eval_pipeline.cli.audit import audit_documents
 from eval_pipeline.cli.compare import compare_calibrations
 from eval_pipeline.cli.findings import BROKEN, progress_shown
 from eval_pipeline.cli.human_check import human_check
@@ -25,12 +26,14 @@ from eval_pipeline.errors import Refused
 from eval_pipeline.plan import read_plan
 from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.label_signal.track import discover
 
 _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(run, name="run")
 app.add_typer(human_check, name="human-check")
+app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 
 
@@ -105,6 +108,7 @@ def ui(
 ) -> None:
     """Open Dagster on this machine, with the runs of the command line in its history."""
     environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
+    offer_tracks(list(discover(tracks_folder()).folders))
     workspace = ["-w", str(WORKSPACE)] if WORKSPACE.exists() else ["-m", "assets.definitions"]
     command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *workspace]
     typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from assets.run import run_study
-from eval_pipeline.cli.findings import conclude, progress_shown
+from assets.resources import tracks_folder
+from assets.run import run_study, run_tracks
+from eval_pipeline.cli.findings import conclude, conclude_tracks, progress_shown
 from eval_pipeline.cli.options import (
     CapRequests,
     CapTokens,
@@ -14,6 +15,7 @@ from eval_pipeline.cli.options import (
     absolute,
     caps,
     require_file,
+    resolved,
     safe_corpus,
     set_aside,
     with_absolute_file,
@@ -21,7 +23,10 @@ from eval_pipeline.cli.options import (
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
 from eval_pipeline.records import Reason
+from eval_pipeline.report.label_signal import RESULTS
 from eval_pipeline.studies.judge_calibration.recorded import REPORT
+from eval_pipeline.studies.label_signal.document import STUDY
+from eval_pipeline.studies.label_signal.track import Discovered, discover, read_track
 
 VERDICT = "verdict.json"
 _BROKEN_INPUT = frozenset(
@@ -128,6 +133,63 @@ def judge_calibration(
     with progress_shown():
         done = run_study("judge_calibration", inputs)
     conclude(done.document, done.out, REPORT)
+
+
+@run.command(name="label-signal", epilog="Example: eval-pipeline run label-signal --track agentic --ratings mine.csv")
+def label_signal(
+    track: Annotated[str | None, typer.Option(help="One track by its key; else all of the folder.")] = None,
+    ratings: Annotated[
+        Path | None, typer.Option(help="People's ratings of the track, JSON Lines or CSV; else raters are simulated.")
+    ] = None,
+    adjudication: Annotated[
+        Path | None, typer.Option(help="The worksheet of the last run, as an adjudicator filled it.")
+    ] = None,
+    tracks: Annotated[Path | None, typer.Option(help="A folder of tracks; else the bundled ones.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
+    out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
+) -> None:
+    """Label signal: which claims about systems people's ratings carry, and whether they survive other assumptions.
+
+    Exits 0 if all claims pass or warn, 1 if something is broken, and 3 if a claim is withheld.
+    """
+    folder = set_aside(out, STUDY, RESULTS)
+    for option, path in {"--ratings": ratings, "--adjudication": adjudication, "--plan": plan}.items():
+        require_file(option, path)
+    found = discover(resolved(tracks) if tracks else tracks_folder())
+    chosen, skipped = _chosen_tracks(found, track, ratings or adjudication)
+    inputs: dict[str, Any] = {
+        "tracks": absolute(tracks),
+        "ratings": absolute(ratings),
+        "adjudication": absolute(adjudication),
+        "plan": absolute(plan),
+        "out": folder,
+    }
+    with progress_shown():
+        done = run_tracks(inputs, chosen)
+    for name, reason in {**done.document["skipped_tracks"], **skipped}.items():
+        typer.echo(f"passed over: {name}: {reason}", err=True)
+    conclude_tracks(done.document, done.out, RESULTS)
+
+
+def _chosen_tracks(found: Discovered, track: str | None, of_one: Path | None) -> tuple[list[str], dict[str, str]]:
+    """The tracks to run, and why others of the folder cannot be.
+
+    Raises: Refused: a file of one track was given and no track, the track is not there, or none can be run.
+    """
+    if track is not None:
+        if track not in found.folders:
+            reason = found.skipped.get(track, f"the folder holds {', '.join(found.folders) or 'no track'}")
+            raise Refused(f"--track {track!r} cannot be run: {reason}")
+        return [track], {}
+    if of_one is not None and len(found.folders) != 1:
+        raise Refused(f"{str(of_one)!r} is of one track; say which with --track: {', '.join(found.folders)}")
+    simulable = {key: of_one is not None or read_track(folder).simulable for key, folder in found.folders.items()}
+    chosen = [key for key, able in simulable.items() if able]
+    if not chosen:
+        reasons = "; ".join(found.skipped.values()) or "no track of the folder can be simulated; give --ratings"
+        raise Refused(f"there is nothing to run: {reasons}")
+    without = "it has no answers or no [simulation]; rate it, and give --track and --ratings"
+    return chosen, {key: without for key, able in simulable.items() if not able}
 
 
 def _refuse_broken_input(document: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """Pages from templates: every text escaped, every name that is missing an error, and numbers in one dress."""
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +23,10 @@ def rendered(template: str, **values: Any) -> str:
         "least": _least,
         "one_line": _one_line,
         "shortened": _shortened,
+        "percent": _percent,
+        "words": _words,
     }
+    environment.globals["source_hash"] = _source_hash
     return environment.get_template(template).render(**values)
 
 
@@ -59,3 +64,18 @@ def _one_line(text: str) -> str:
     for mark in "|`*_[]<>#!~&":
         folded = folded.replace(mark, f"\\{mark}")
     return folded
+
+
+def _percent(value: float | None) -> str:
+    """A share in per cent; a dash where it could not be computed."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def _words(name: str) -> str:
+    """A name of the program as words."""
+    return name.replace("_", " ")
+
+
+def _source_hash(text: str) -> str:
+    """How a content security policy names an inline script or style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

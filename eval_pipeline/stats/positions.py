@@ -35,10 +35,10 @@ def lasting_positions(
 ) -> Positions:
     """Permutation test of whether raters differ for good: sum n_r d_r^2 / sum d_ur^2, with d off the unit's mean.
 
-    d_r is the mean over the n_r units of rater r of how far the score lies off the mean of its unit. Under the null the
-    scores of one unit could have been given by any of its raters; they trade places within it, which leaves the
-    disagreement as it is. A leniency on all matters counts too: what raters differ in here alone is seen by comparing
-    shares.
+    d_r is the mean over the n_r units of rater r of how far the score lies off the mean of its unit; a unit with one
+    score says nothing of that, and is left out. Under the null the scores of one unit could have been given by any of
+    its raters; they trade places within it, which leaves the disagreement as it is. A leniency on all matters counts
+    too: what raters differ in here alone is seen by comparing shares.
 
     Args:
         scores: shape (n,), real numbers, in any unit.
@@ -59,7 +59,9 @@ def lasting_positions(
     unit, rater = groups(units, "units"), groups(raters, "raters")
     require_equal_lengths(scores=values, units=unit, raters=rater)
     resamples = whole_number(resamples, "resamples", at_least=1)
-    if not len(unit) or np.bincount(unit).max() < 2 or rater.max() < 1:
+    shared = np.bincount(unit)[unit] >= 2
+    values, unit, rater = values[shared], groups(unit[shared], "units"), groups(rater[shared], "raters")
+    if not len(unit) or rater.max() < 1:
         raise TooFewClusters("no unit was rated by two raters, so that nobody's position shows")
     off = values - (np.bincount(unit, weights=values) / np.bincount(unit))[unit]
     whole = float(off @ off)

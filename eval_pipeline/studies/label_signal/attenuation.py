@@ -6,6 +6,7 @@ from itertools import combinations
 from math import sqrt
 
 import numpy as np
+from scipy.stats import binom
 
 from eval_pipeline.errors import NotIdentifiable, TooFewObservations
 from eval_pipeline.stats.arrays import ArrayLike, Reals
@@ -36,7 +37,7 @@ class Shrunk:
 
 @dataclass(frozen=True, slots=True)
 class BinaryComparison:
-    """Two systems on one binary dimension."""
+    """Two systems on one binary dimension: how much more often the first has the better level."""
 
     dimension: str
     system: str
@@ -60,7 +61,7 @@ def shrunk(
     """The gap freed of the labels' errors, and the smallest that so many items resolve.
 
     Args:
-        gap: measured against the majority of the raters.
+        gap: measured against the majority of the raters, ties left out.
         rater_disagreement: the share of pairs of raters who differ, in [0, 1].
         raters: in the majority.
         requested_effect: that someone wants to resolve, if any.
@@ -69,7 +70,7 @@ def shrunk(
 
     """
     eta = label_noise(rater_disagreement)
-    eta_majority = majority_error(eta, raters=raters)
+    eta_majority = _decided_error(eta, raters)
     observed = float(plan.z_direction + plan.z_power) * gap.sd / sqrt(gap.n) if gap.sd else None
     try:
         gap_true: float | None = true_gap(float(gap.gap), eta=eta_majority)
@@ -78,6 +79,14 @@ def shrunk(
     resolved = None if observed is None else observed / (1 - 2 * eta_majority)
     too_fine = requested_effect is not None and (resolved is None or requested_effect < resolved)
     return Shrunk(eta, eta_majority, 1 - 2 * eta_majority, gap_true, observed, resolved, too_fine)
+
+
+def _decided_error(eta: float, raters: int) -> float:
+    """How often the majority errs where there is one: two raters who err in 1 of 4, and agree, err in 1 of 10."""
+    if raters % 2 or eta == 0.5:
+        return majority_error(eta, raters=raters)
+    tie = float(binom.pmf(raters // 2, raters, eta))
+    return min((majority_error(eta, raters=raters) - tie / 2) / (1 - tie), 0.5)
 
 
 def consistency(agreed: ArrayLike, split: ArrayLike, plan: Attenuation) -> Standing:
@@ -116,7 +125,7 @@ def binary_comparisons(ratings: Ratings, track: Track, plan: Attenuation) -> tup
     for place, dimension in enumerate(track.rubric.dimensions):
         if dimension.scale != "binary":
             continue
-        column = ratings.scores[:, place] == dimension.levels[-1]
+        column = ratings.scores[:, place] == dimension.levels[0 if dimension.better == "lower" else -1]
         votes = np.where(np.isnan(ratings.scores[:, place]), np.nan, column.astype(np.float64))
         table = ratings.by_rater(votes)
         disagreement = _pair_disagreement(table)

@@ -76,7 +76,7 @@ def recommend(evidence: Evidence, plan: Decision, policy: Policy) -> Recommended
     indicators = _indicators(evidence, irreducible, plan)
     rule, recommendation, reason, cost = _first_rule(evidence, indicators, plan, policy)
     return Recommended(
-        recommendation, rule, reason, cost, irreducible, indicators, _reversal(recommendation, rule, plan)
+        recommendation, rule, reason, cost, irreducible, indicators, _reversal(recommendation, rule, indicators, plan)
     )
 
 
@@ -172,13 +172,14 @@ def _cost(items: int, plan: Decision) -> float:
     return float(items * plan.ratings_each * plan.usd_per_rating)
 
 
-def _reversal(word: Recommendation, rule: str, plan: Decision) -> tuple[str, ...]:
+def _reversal(
+    word: Recommendation, rule: str, indicators: Mapping[str, bool | None], plan: Decision
+) -> tuple[str, ...]:
     """What would turn the recommendation, in words that can be checked."""
     if word is Recommendation.STOP:
         return (
             f"mean alpha of {_n(plan.structural_alpha_below)} or more on a revised rubric, with the same raters",
-            f"a dimension with an alpha of {_n(plan.max_dimension_alpha_below)} or more that decides by itself",
-            f"adjudicators who blame the rubric in less than {_n(plan.gap_rate_high)}",
+            *_without_signs(indicators, plan),
             "a purpose that needs the raters' positions apart, and not their mean",
         )
     if word is Recommendation.HOLD:
@@ -192,6 +193,20 @@ def _reversal(word: Recommendation, rule: str, plan: Decision) -> tuple[str, ...
     if rule == "coverage":
         return ("every declared level with enough items",)
     return (f"mean alpha under {_n(plan.recalibrate_alpha_below)}, or drift, on the next batch",)
+
+
+def _without_signs(indicators: Mapping[str, bool | None], plan: Decision) -> list[str]:
+    """What leaves too few signs of a structural disagreement: any one of them gone, or several where more hold."""
+    gone = {
+        "no_dimension_agreed": f"a dimension with an alpha of {_n(plan.max_dimension_alpha_below)} or more that decides"
+        " by itself",
+        "irreducible": f"errors on known scores that explain more than {_n(1 - plan.irreducible_at_least)} of the"
+        " disagreement",
+        "rubric_blamed": f"adjudicators who blame the rubric in less than {_n(plan.gap_rate_high)}",
+    }
+    held = [gone[name] for name, sign in indicators.items() if sign]
+    spare = len(held) - plan.indicators_needed
+    return [f"{spare + 1} of these at once: {'; '.join(held)}"] if spare else held
 
 
 def _above(value: Number, bar: Fraction) -> bool:

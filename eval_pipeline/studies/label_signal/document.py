@@ -176,9 +176,10 @@ def _adjudicator(studied: Studied) -> str | None:
     return "simulated" if studied.grounds.simulated else "people"
 
 
-def sensitivity_document(found: SensitivityFindings) -> dict[str, Any]:
-    """What the sensitivity of a track came to."""
+def sensitivity_document(found: SensitivityFindings, *, of: Mapping[str, str]) -> dict[str, Any]:
+    """What the sensitivity of a track came to, and the hashes of what it is of."""
     return {
+        "of": dict(of),
         "robustness": found.robustness.value,
         "nearest": plain_value(found.nearest) if found.nearest else None,
         "runs": len(found.outcomes),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from eval_pipeline.records import Interval, Number
-from eval_pipeline.stats.scalars import reaches
+from eval_pipeline.stats.scalars import as_printed, reaches
 from eval_pipeline.studies.label_signal.plan import Claims, Depth, Policy
 from eval_pipeline.studies.label_signal.words import CheckName, DepthName, Standing, worst
 
@@ -78,7 +78,7 @@ def multiplicity(p_adjusted: float | None, alpha: Fraction) -> Check:
     """Whether the difference stands when all comparisons of the track are counted."""
     if p_adjusted is None:
         return Check("multiplicity", Standing.BLOCK, "the p-value of the difference cannot be computed")
-    stands = Fraction(p_adjusted) <= alpha
+    stands = as_printed(p_adjusted, "p_adjusted") <= alpha
     detail = f"p is {p_adjusted:.4f} over all comparisons of the track, alpha {_n(alpha)}"
     return Check("multiplicity", Standing.PASS if stands else Standing.BLOCK, detail)
 

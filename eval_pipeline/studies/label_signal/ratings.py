@@ -125,16 +125,14 @@ class Ratings:
 
     def to_table(self) -> pa.Table:
         """The ratings as a table, with what belongs to all of them in its metadata."""
-        schema = pa.schema(
-            [
-                *((name, pa.string()) for name in ("item_id", "system_id", "rater_id")),
-                *((key, pa.float64()) for key in self.dimensions),
-                ("batch", pa.string()),
-                ("duration_s", pa.float64()),
-                ("failure_codes", pa.list_(pa.string())),
-                ("source", pa.string()),
-            ]
-        )
+        fields: list[pa.Field[Any]] = [
+            *(pa.field(name, pa.string()) for name in ("item_id", "system_id", "rater_id")),
+            *(pa.field(key, pa.float64()) for key in self.dimensions),
+            pa.field("batch", pa.string()),
+            pa.field("duration_s", pa.float64()),
+            pa.field("failure_codes", pa.list_(pa.string())),
+            pa.field("source", pa.string()),
+        ]
         about = {
             "dimensions": list(self.dimensions),
             "batches": list(self.batches),
@@ -143,7 +141,7 @@ class Ratings:
             "source": self.source,
             "unread": list(self.unread),
         }
-        table = pa.Table.from_pylist(self.rows(), schema=schema)
+        table = pa.Table.from_pylist(self.rows(), schema=pa.schema(fields))
         return table.replace_schema_metadata({_META: json.dumps(about)})
 
     @classmethod

@@ -1,7 +1,5 @@
 """People's ratings from a file: JSON Lines, CSV or TSV, one row for each score or one for each rated answer."""
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,24 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from eval_pipeline.errors import MalformedRatings
-from eval_pipeline.jsonl import found, read_lines
+from eval_pipeline.jsonl import Line, found
 from eval_pipeline.studies.label_signal.ratings import Ratings, Source, Unit, gathered
+from eval_pipeline.studies.label_signal.rows import read_rows
 from eval_pipeline.studies.label_signal.rubric import Dimension
 from eval_pipeline.studies.label_signal.track import Track
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _WHO = ("item_id", "system_id", "rater_id")
 _ABOUT = ("batch", "order", "duration_s", "failure_codes", "rubric_version", "source")
 _Fault = Callable[[str, str], None]
 _SOURCES: tuple[Source, ...] = ("people", "simulated")
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of the file, and the line it stands on."""
-
-    line: int
-    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +48,16 @@ def read_ratings(path: Path, track: Track) -> Ratings:
     or codes with ";" between them), `rubric_version`, and `source` "simulated" for what no person rated. Other columns
     are not read, and are named.
 
+    In a long file the codes of an answer are all that its rows name; an empty cell of CSV names none.
+
     Raises: MalformedRatings: every fault of the file, by line and field: a missing column, a score that is no level, an
         answer that the track does not hold, a score that was given twice, ratings of another version of the rubric.
 
     """
     what = f"ratings file {str(path)!r}"
-    rows, faults = _rows(path, what)
-    if not rows and not faults:
-        faults.append("found no ratings in it, expected a row for each")
-    if faults:
+    read = read_rows(path, MalformedRatings, what, kept=("failure_codes",))
+    rows = read.lines
+    if faults := list(read.faults) or ([] if rows else ["found no ratings in it, expected a row for each"]):
         raise MalformedRatings(what, faults)
     layout = _layout(rows, track, what)
     sheet = _Sheet()
@@ -85,17 +76,19 @@ def read_ratings(path: Path, track: Track) -> Ratings:
         {"duration_s": None, **dict.fromkeys(keys), **row, "batch": str(row[time]) if time else None} for row in given
     ]
     asked = all("failure_codes" in row for row in plain)
-    known = {*layout.columns, *keys, *_ABOUT, *(("dimension", "value") if layout.long else ())}
+    known = {*layout.columns, *(("dimension", "value") if layout.long else keys), *_ABOUT}
+    if time == "batch":
+        known.remove("order")
     return Ratings(
         **gathered(plain, keys, batches=sorted({row["batch"] for row in plain}, key=_in_time) if time else []),
-        codes=tuple(frozenset(row["failure_codes"]) for row in plain) if asked else None,
+        codes=tuple(row["failure_codes"] for row in plain) if asked else None,
         source="simulated" if any(row.get("source") == "simulated" for row in plain) else "people",
         rubric_version=track.rubric.version,
         unread=tuple(sorted({name for row in rows for name in row.fields} - known)),
     )
 
 
-def _layout(rows: Sequence[_Row], track: Track, what: str) -> _Layout:
+def _layout(rows: Sequence[Line], track: Track, what: str) -> _Layout:
     """How the file is laid out, and what its rows may speak of.
 
     Raises: MalformedRatings: a column is missing.
@@ -120,44 +113,11 @@ def _layout(rows: Sequence[_Row], track: Track, what: str) -> _Layout:
     )
 
 
-def _rows(path: Path, what: str) -> tuple[list[_Row], list[str]]:
-    separator = _SEPARATORS.get(path.suffix.lower())
-    if separator is None:
-        read = read_lines(path, MalformedRatings, what)
-        return [_Row(line.number, line.fields) for line in read.lines], list(read.faults)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise MalformedRatings(
-            what, [f"cannot be read ({error.strerror}); give a file that this user may read"]
-        ) from None
-    except UnicodeDecodeError as error:
-        return [], [f"byte {error.start + 1}: found a byte that is not UTF-8, expected UTF-8"]
-    if separator == "," and "\t" in text.partition("\n")[0] and "," not in text.partition("\n")[0]:
-        separator = "\t"  # tab separated, though its name ends in .csv
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-    rows, faults = [], []
-    try:
-        for fields in reader:
-            if None in fields or None in fields.values():
-                faults.append(
-                    f"line {reader.line_num}: found more or fewer cells than the header names, expected as many"
-                )
-            else:
-                rows.append(_Row(reader.line_num, {name: cell for name, cell in fields.items() if cell != ""}))
-    except csv.Error as error:
-        faults.append(f"line {reader.line_num}: found no CSV ({error})")
-    header = reader.fieldnames or []
-    if twice := next((name for name in header if list(header).count(name) > 1), None):
-        faults.insert(0, f"line 1: found column {twice!r} twice, expected it once")
-    return rows, faults
-
-
-def _gather(row: _Row, layout: _Layout, sheet: _Sheet) -> None:
+def _gather(row: Line, layout: _Layout, sheet: _Sheet) -> None:
     """Adds the scores of a row, or its faults."""
 
     def fault(name: str, what: str) -> None:
-        sheet.faults.append(f"line {row.line}, field {name!r}: {what}")
+        sheet.faults.append(f"line {row.number}, field {name!r}: {what}")
 
     who = _who(row, layout, fault)
     if who is None:
@@ -177,7 +137,7 @@ def _gather(row: _Row, layout: _Layout, sheet: _Sheet) -> None:
             own[dimension.key] = score
 
 
-def _who(row: _Row, layout: _Layout, fault: _Fault) -> tuple[str, str, str] | None:
+def _who(row: Line, layout: _Layout, fault: _Fault) -> tuple[str, str, str] | None:
     """Item, system and rater of a row."""
     names = []
     for column in layout.columns:
@@ -196,12 +156,14 @@ def _who(row: _Row, layout: _Layout, fault: _Fault) -> tuple[str, str, str] | No
     return item, system, rater
 
 
-def _given(row: _Row, layout: _Layout, fault: _Fault) -> Iterator[tuple[str, Dimension, Any]]:
+def _given(row: Line, layout: _Layout, fault: _Fault) -> Iterator[tuple[str, Dimension, Any]]:
     """The columns of a row that hold a score, with its dimension; what is empty in a wide file was not rated."""
     if not layout.long:
-        for key, dimension in layout.dimensions.items():
-            if (value := row.fields.get(key)) is not None:
-                yield key, dimension, value
+        scored = [key for key in layout.dimensions if row.fields.get(key) is not None]
+        if not scored:
+            what = "found nothing, nor a score of another dimension, expected one; leave the row out if there is none"
+            fault(next(iter(layout.dimensions)), what)
+        yield from ((key, layout.dimensions[key], row.fields[key]) for key in scored)
         return
     name, value = row.fields.get("dimension"), row.fields.get("value")
     if not isinstance(name, str) or name not in layout.dimensions:
@@ -212,7 +174,7 @@ def _given(row: _Row, layout: _Layout, fault: _Fault) -> Iterator[tuple[str, Dim
         yield "value", layout.dimensions[name], value
 
 
-def _about(row: _Row, own: dict[str, Any], layout: _Layout, fault: _Fault) -> bool:
+def _about(row: Line, own: dict[str, Any], layout: _Layout, fault: _Fault) -> bool:
     """What a row says beside scores; two rows of one answer and rater must not contradict each other."""
     version = row.fields.get("rubric_version")
     if version is not None and version != layout.version:
@@ -226,7 +188,9 @@ def _about(row: _Row, own: dict[str, Any], layout: _Layout, fault: _Fault) -> bo
         if read is None:
             fault(name, f"found {found(value)}, expected {_EXPECTED[name]}")
             return False
-        if own.setdefault(name, read) != read:
+        if name == "failure_codes":
+            own[name] = own.get(name, frozenset()) | read
+        elif own.setdefault(name, read) != read:
             what = f"and {found(own[name])} on another row of the same answer and rater, expected one"
             fault(name, f"found {found(value)}, {what}")
             return False
@@ -247,15 +211,18 @@ def _read(name: str, value: Any, layout: _Layout) -> Any:
     """The value as it is kept; None where it is not what was expected."""
     if name == "failure_codes":
         codes = [part.strip() for part in value.split(";") if part.strip()] if isinstance(value, str) else value
-        return codes if isinstance(codes, list) and all(code in layout.codes for code in codes) else None
+        known = isinstance(codes, list) and all(isinstance(code, str) and code in layout.codes for code in codes)
+        return frozenset(codes) if known else None
     if name == "source":
         return value if value in _SOURCES else None
     if name in ("batch", "rubric_version") and isinstance(value, str):
-        return value
+        return value or None
     number = _as_number(value)
     if number is None or (name == "duration_s" and number < 0) or name == "rubric_version":
         return None
-    return number if name == "duration_s" else f"{number:g}"
+    if name == "duration_s":
+        return number
+    return str(value) if isinstance(value, int) else repr(number).removesuffix(".0")
 
 
 def _score(value: Any, dimension: Dimension) -> float | None:
@@ -276,12 +243,12 @@ def _as_number(value: Any) -> float | None:
 def _whole_faults(rows: Sequence[Mapping[str, Any]], time: str | None) -> list[str]:
     """What can only be said of the whole file."""
     faults = []
-    for row in rows:
-        if time and row.get(time) is None:
-            where = (
-                f"item {row['item_id']!r} of system {row['system_id']!r} by rater {row['rater_id']!r}, field {time!r}"
-            )
-            faults.append(f"{where}: found nothing, and a value on other rows; give it on all or on none")
+    for name in (time, "failure_codes"):
+        for row in rows if name and any(name in row for row in rows) else ():
+            if name not in row:
+                where = f"item {row['item_id']!r} of system {row['system_id']!r} by rater {row['rater_id']!r}"
+                what = "found nothing, and a value on other rows; give it on all or on none"
+                faults.append(f"{where}, field {name!r}: {what}")
     sources = {row.get("source", "people") for row in rows}
     if len(sources) > 1:
         faults.append("field 'source': found people's and simulated ratings in one file, expected one kind; split it")

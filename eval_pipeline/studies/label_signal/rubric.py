@@ -14,13 +14,19 @@ from eval_pipeline.stats.ratings import Scale
 Unscored = Literal["undefined", "zero"]
 
 _HASH_DIGITS = 12
+_LARGEST = 10**9
+_COLUMNS = frozenset(
+    "item_id system_id system rater_id dimension value batch order duration_s failure_codes rubric_version source"
+    " priority prompt answer ratings rubric_gap reason".split()
+)  # of files of ratings and of worksheets, beside those of the dimensions
 _Text = Annotated[str, Field(min_length=1)]
+_Number = Annotated[int | float, Field(ge=-_LARGEST, le=_LARGEST)]
 
 
 class Anchor(Section):
     """What a level means: a criterion, a text that gets it, and one that looks like it and does not."""
 
-    value: int | float
+    value: _Number
     label: _Text
     description: _Text
     example: str = ""
@@ -37,11 +43,11 @@ class Dimension(Section):
     name: _Text
     question: _Text
     scale: Literal["nominal", "ordinal", "interval", "binary"]
-    levels: tuple[int | float, ...]
+    levels: tuple[_Number, ...]
     better: Literal["higher", "lower"] = "higher"
     weight: Annotated[Exact, Field(ge=0)] = Fraction(1)
     critical: bool = False
-    critical_threshold: int | float | None = None
+    critical_threshold: _Number | None = None
     notes: str = ""
     anchors: tuple[Anchor, ...] = ()
 
@@ -51,6 +57,8 @@ class Dimension(Section):
             raise ValueError(f"at least one level of dimension {self.key!r}")
         if list(self.levels) != sorted(set(self.levels)):
             raise ValueError(f"levels of dimension {self.key!r} in rising order, each once")
+        if self.scale == "binary" and len(self.levels) != 2:
+            raise ValueError(f"two levels of dimension {self.key!r}, since it is binary")
         if self.critical and self.critical_threshold is None:
             raise ValueError(f"a critical_threshold of dimension {self.key!r}, since it is critical")
         anchored = {anchor.value for anchor in self.anchors}
@@ -103,13 +111,17 @@ class Rubric(Section):
     name: _Text
     revision: Count
     changelog: tuple[str, ...] = ()
-    dimensions: Annotated[tuple[Dimension, ...], Field(min_length=1)]
+    dimensions: tuple[Dimension, ...]
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
         keys = [dimension.key for dimension in self.dimensions]
+        if not keys:
+            raise ValueError("at least one dimension")
         if twice := next((key for key in keys if keys.count(key) > 1), None):
             raise ValueError(f"dimensions of different keys, and {twice!r} stands twice")
+        if taken := next((key for key in keys if key in _COLUMNS), None):
+            raise ValueError(f"keys that are no column of a ratings file or worksheet, and {taken!r} is one")
         return self
 
     @property

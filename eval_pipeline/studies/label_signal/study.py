@@ -1,7 +1,7 @@
 """A track from its ratings to what may be said: triage, adjudication, statistics, claims and a recommendation."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from eval_pipeline.studies.label_signal.analysis import Details, Grounds, details_of, grounds_of, positions_of
 from eval_pipeline.studies.label_signal.conclusion import Conclusion, conclude
@@ -45,12 +45,44 @@ def study(
     Raises: InputRefused: no dimension with a weight was rated.
 
     """
+    grounds = grounds_for(track, ratings, adjudicated, plan, assumed_contested=assumed_contested)
+    return study_on(grounds, track, ratings, adjudicated, plan)
+
+
+def grounds_for(
+    track: Track,
+    ratings: Ratings,
+    adjudicated: tuple[Adjudicated, ...],
+    plan: LabelSignalPlan,
+    *,
+    assumed_contested: Collection[str] | None,
+) -> Grounds:
+    """What claims and recommendations rest on.
+
+    Args: as in `study`.
+    Raises: InputRefused: as in `study`.
+    """
+    contested = assumed_contested
+    if contested is None:
+        contested = {one.key for one in positions_of(track, ratings, plan) if one.found}
     queued = queue(ratings, track.rubric, plan.triage)
-    positions = positions_of(track, ratings, plan)
-    contested = {one.key for one in positions if one.found} if assumed_contested is None else set(assumed_contested)
-    grounds = grounds_of(track, ratings, queued, adjudicated, contested, plan)
-    details = details_of(track, ratings, grounds, positions, plan)
+    return grounds_of(track, ratings, queued, adjudicated, contested, plan)
+
+
+def study_on(
+    grounds: Grounds, track: Track, ratings: Ratings, adjudicated: tuple[Adjudicated, ...], plan: LabelSignalPlan
+) -> Studied:
+    """The same on grounds that are there already."""
+    details = details_of(track, ratings, grounds, positions_of(track, ratings, plan), plan)
+    queued = queue(ratings, track.rubric, plan.triage)
     return Studied(track, ratings, queued, adjudicated, grounds, details, conclude(grounds, plan))
+
+
+def contested_in(track: Track, ratings: Ratings) -> frozenset[str] | None:
+    """What is assumed to be contested: what the track declares for simulated ratings, nothing for people's."""
+    if ratings.source != "simulated":
+        return None
+    return frozenset(track.about.simulation.contested if track.about.simulation else ())
 
 
 def simulated_adjudication(
@@ -79,8 +111,3 @@ def grounds_in(track: Track, world: World, chance: Chance, plan: LabelSignalPlan
     queued = queue(ratings, track.rubric, plan.triage)
     adjudicated = simulated_adjudication(track, ratings, world, plan)
     return grounds_of(track, ratings, queued, adjudicated, world.contested, plan)
-
-
-def without_rater(world: World, rater: str, *, batches: int) -> World:
-    """The world without one of its raters."""
-    return replace(world, pool=tuple(one for one in world.pool if one.id != rater), batches=batches)

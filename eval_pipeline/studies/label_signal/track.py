@@ -57,7 +57,7 @@ class About(Section):
     title: _Text
     depth: DepthName
     question: _Text
-    systems: Annotated[tuple[_Text, ...], Field(min_length=1)]
+    systems: tuple[_Text, ...]
     reference: _Text
     target_items: Count
     replication: Count
@@ -131,6 +131,11 @@ class Track:
         return content_hash([part.model_dump(mode="json") for part in parts])
 
     @property
+    def simulable(self) -> bool:
+        """Whether simulated raters can stand in where nobody rated."""
+        return self.about.simulation is not None and bool(self.responses)
+
+    @property
     def effects_missing(self) -> bool:
         """Whether no failure says what it costs, so that a missing effect must not be taken for a blind rubric."""
         return not any(code.penalties for code in self.about.failure_codes)
@@ -189,13 +194,13 @@ def read_track(folder: Path) -> Track:
 
 def _toml(path: Path, model: type[_Parsed], what: str) -> _Parsed:
     try:
-        values = tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=_number)
+        values = _tuples(tomllib.loads(path.read_bytes().decode("utf-8"), parse_float=_number))
     except OSError as error:
         raise MalformedTrack(what, [f"{path.name}: cannot be read ({error.strerror}); add the file"]) from None
     except (ValueError, RecursionError) as error:
         raise MalformedTrack(what, [f"{path.name}: found no TOML ({error})"]) from None
     try:
-        return model.model_validate(_tuples(values))
+        return model.model_validate(values)
     except ValidationError as error:
         raise MalformedTrack(what, [f"{path.name}, {fault}" for fault in faults_of(error, missing=_ADD_IT)]) from None
 

@@ -35,9 +35,17 @@ class Adjudicated:
 
 
 @dataclass(frozen=True, slots=True)
+class Adjudications:
+    """All that an adjudicator settled."""
+
+    settled: tuple[Adjudicated, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """How much was queued and resolved, and what the resolutions changed; rates over nothing are None.
 
+    `resolution_rate` is of the queue, `composite_shift` of the dimensions that were settled.
     The agreement of raters with final scores is no reliability: the final scores were made of theirs.
     """
 
@@ -125,17 +133,19 @@ def summary(ratings: Ratings, track: Track, queued: Sequence[Queued], resolved: 
     errors = (ratings.scores - final[ratings.unit])[settled_rows]
     off = errors[~np.isnan(errors)]
     rows = (np.nan_to_num(errors) == 0).all(axis=1)
-    before = ratings.unit_means(composites(track.rubric, ratings.scores, unscored="undefined"))
+    alike = np.where(np.isnan(final[ratings.unit]), np.nan, ratings.scores)
+    before = ratings.unit_means(composites(track.rubric, alike, unscored="undefined"))
     shifts = composites(track.rubric, final, unscored="undefined") - before
     shifts = shifts[~np.isnan(shifts)]
     waiting = {one.unit for one in queued}
+    done = sum(one.unit in waiting for one in resolved)
     return Summary(
         answers=len(ratings.units),
         queued=len(queued),
         resolved=len(resolved),
-        unresolved=len(queued) - sum(one.unit in waiting for one in resolved),
+        unresolved=len(queued) - done,
         queue_rate=len(queued) / len(ratings.units),
-        resolution_rate=len(resolved) / len(queued) if queued else None,
+        resolution_rate=done / len(queued) if queued else None,
         gap_rate=sum(one.rubric_gap for one in resolved) / len(resolved) if resolved else None,
         exact=float((off == 0).mean()) if len(off) else None,
         within_one=float((np.abs(off) <= 1).mean()) if len(off) else None,

@@ -59,7 +59,7 @@ def world_of(track: Track, simulation: Simulation) -> World:
 
     Raises: InputRefused: the track says nothing of a simulation, or the plan has no offset for one of its systems.
     """
-    if track.about.simulation is None or not track.responses:
+    if track.about.simulation is None or not track.simulable:
         raise InputRefused(
             f"track {track.key!r} has no answers or no [simulation], so that nothing can stand in for people's ratings;"
             " give a ratings file"
@@ -126,9 +126,9 @@ def simulated_ratings(track: Track, world: World, *, seed: int) -> Ratings:
 def rated(track: Track, world: World, chance: Chance) -> Ratings:
     """What the raters of a world give.
 
-    An answer with gold scores has them as its latent quality; all others have the difficulty of their item, the offset
-    of their system and the penalties of what was planted in them. A rater adds noise that grows with fatigue, a bias,
-    and on a contested dimension a position; scores are rounded to the nearest level.
+    Where an answer's gold score is known, it is its latent quality; elsewhere that is what the difficulty of the item,
+    the offset of the system and the penalties of what was planted leave of it. A rater adds noise that grows with
+    fatigue, a bias, and on a contested dimension a position; scores are rounded to the nearest level.
 
     Args:
         track: with answers and a [simulation].
@@ -139,10 +139,10 @@ def rated(track: Track, world: World, chance: Chance) -> Ratings:
     offset = dict(zip(track.about.systems, world.offsets, strict=True))
     losses = np.maximum(-0.6, chance.loss - np.array([offset[one.system_id] for one in track.responses]))
     latent = _latent(track, chance, losses)
-    gold = np.array([one.gold_scores is not None for one in track.responses])
+    known = np.array([[key in (one.gold_scores or {}) for key in track.rubric.keys] for one in track.responses])
     scores = np.column_stack(
         [
-            _seen(track, world, chance, one, latent[:, place], gold, chance.seen[:, place])
+            _seen(track, world, chance, one, latent[:, place], known[:, place], chance.seen[:, place])
             for place, one in enumerate(track.rubric.dimensions)
         ]
     )
@@ -180,14 +180,15 @@ def _latent(track: Track, chance: Chance, losses: Reals) -> Reals:
             latent[:, place] = np.clip(one.low + 0.20 + drop - penalty, one.low, high)
         else:
             latent[:, place] = np.clip(high - 0.20 - drop - penalty, one.low, high)
+    place_of = {key: place for place, key in enumerate(track.rubric.keys)}
     for row, each in enumerate(track.responses):
-        if each.gold_scores is not None and set(each.gold_scores) == set(track.rubric.keys):
-            latent[row] = [each.gold_scores[key] for key in track.rubric.keys]
+        for key, score in (each.gold_scores or {}).items():
+            latent[row, place_of[key]] = score
     return latent
 
 
 def _seen(
-    track: Track, world: World, chance: Chance, dimension: Dimension, latent: Reals, gold: Counts, draws: Reals
+    track: Track, world: World, chance: Chance, dimension: Dimension, latent: Reals, known: Counts, draws: Reals
 ) -> Reals:
     """The level that each rater gives on one dimension."""
     assert track.about.simulation is not None
@@ -200,7 +201,7 @@ def _seen(
     values = latent[chance.task] + draws * np.maximum(0.03, sigma * scaled)
     values += (of_pool("bias") + world.drift_per_batch * chance.batch) * scaled
     if dimension.key in world.contested:
-        values += np.where(gold[chance.task], 0, of_pool("position")) * noise * world.contested_gain * scaled
+        values += np.where(known[chance.task], 0, of_pool("position")) * noise * world.contested_gain * scaled
     return _nearest(dimension, values)
 
 
