@@ -125,20 +125,20 @@ def label_grounds(
     plan = label_plan.open(LabelSignalPlan)
     assumed = contested_in(rating_track, ratings)
     grounds = grounds_for(rating_track, ratings, adjudications.settled, plan, assumed_contested=assumed)
-    alphas = {key: alpha.estimate for key, alpha in grounds.alphas.items()}
     shown = [
         Dot(key, alpha.estimate, _ends(alpha.interval))
         for key, alpha in grounds.alphas.items()
         if alpha.estimate is not None
     ]
-    floor = float(plan.policy_of(grounds.depth).reliability_floor)
-    figure = dots(shown, bar=floor, bar_label="floor", palette=PAPER)
-    about = {
+    about: dict[str, Any] = {
         "raters": SIMULATED if grounds.simulated else PEOPLE,
-        **{f"alpha_{key}": alpha for key, alpha in alphas.items()},
+        **{f"alpha_{key}": alpha.estimate for key, alpha in grounds.alphas.items()},
         "composite_reliability": grounds.composite.mean.estimate,
-        "agreement": dg.MetadataValue.md(as_markdown(figure, label="Krippendorff's alpha by dimension")),
     }
+    if shown:
+        floor = float(plan.policy_of(grounds.depth).reliability_floor)
+        figure = dots(shown, bar=floor, bar_label="floor", palette=PAPER)
+        about["agreement"] = dg.MetadataValue.md(as_markdown(figure, label="Krippendorff's alpha by dimension"))
     return materialized(grounds, about)
 
 
@@ -193,13 +193,15 @@ def _family(name: str, kind: str, document: dict[str, Any]) -> dg.AssetCheckResu
     """A check that passes if no claim of the kind is withheld or warned of."""
     claims = [claim for claim in document["claims"] if claim["kind"] == kind]
     short = [claim for claim in claims if claim["outcome"] != "pass"]
+    said = [f"{claim['subject']}: {claim['detail']}" for claim in short]
     return dg.AssetCheckResult(
         check_name=name,
         passed=not short,
         severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join(f"{claim['subject']}: {claim['detail']}" for claim in short) or None,
+        description=f"{document['track']}: {'; '.join(said) or 'all may be published'}",
         metadata=to_meta(
             {
+                "track": document["track"],
                 "claims": len(claims),
                 "withheld": sum(claim["outcome"] == "skip" for claim in claims),
                 "raters": SIMULATED if document["simulated"] else PEOPLE,

@@ -16,7 +16,7 @@ from eval_pipeline.studies.label_signal.rubric import Dimension
 from eval_pipeline.studies.label_signal.track import Track
 from eval_pipeline.studies.label_signal.triage import Adjudicated, Queued
 
-WORKSHEET_HEAD = ("item_id", "system_id", "priority", "prompt", "answer", "ratings")
+WORKSHEET_HEAD = ("item_id", "system_id", "raters", "priority", "prompt", "answer", "ratings")
 SETTLED = ("rubric_gap", "reason")
 
 
@@ -36,7 +36,14 @@ def worksheet(ratings: Ratings, track: Track, queued: Sequence[Queued]) -> str:
             f"{key} {' '.join(f'{score:g}' for score in rows[:, place] if not np.isnan(score))}"
             for place, key in enumerate(track.rubric.keys)
         )
-        cells = [*one.unit, f"{one.priority:g}", prompts.get(one.unit[0], ""), texts.get(one.unit, ""), shown]
+        cells = [
+            *one.unit,
+            ratings.source,
+            f"{one.priority:g}",
+            prompts.get(one.unit[0], ""),
+            texts.get(one.unit, ""),
+            shown,
+        ]
         writer.writerow([*(_inert(cell) for cell in cells), *[""] * len(track.rubric.keys), "", ""])
     return sink.getvalue()
 

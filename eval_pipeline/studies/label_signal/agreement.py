@@ -150,7 +150,8 @@ def composite_agreement(ratings: Ratings, composites: Reals, plan: Agreement, *,
         plan, seed: as in `alphas`.
 
     """
-    raters = ratings.replication
+    known = ~np.isnan(composites)
+    raters = float(known.sum()) / max(1, len(np.unique(ratings.unit[known])))
     try:
         found = composite_reliability(ratings.by_rater(composites))
     except Undefined as undefined:

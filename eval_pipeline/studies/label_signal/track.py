@@ -33,10 +33,15 @@ class FailureCode(Section):
 
 
 class SimulatedRating(Section):
-    """How noisy a simulated rating of each dimension is, and on which of them raters hold lasting positions."""
+    """How noisy a simulated rating of each dimension is, and on which of them raters hold lasting positions.
+
+    `offsets` are how much better each system is than its items let expect, in the order of the systems; where they are
+    not said, the plan's are taken.
+    """
 
     noise: dict[str, Annotated[Exact, Field(ge=0)]]
     contested: tuple[str, ...]
+    offsets: tuple[Exact, ...] | None = None
 
 
 class Design(Section):

@@ -66,7 +66,7 @@ def findings(grounds: Grounds, outcomes: Sequence[Outcome], plan: LabelSignalPla
         swept=swept,
         joint=joint(grounds, plan),
         turned={axis: names for axis, names in turned.items() if names},
-        kept={axis: 1 - len(turned[axis]) / len(found) for axis, found in by_axis.items() if axis != "baseline"},
+        kept={axis: _kept(found, turned[axis]) for axis, found in by_axis.items() if axis != "baseline"},
         nearest=nearest,
     )
 
@@ -75,6 +75,11 @@ def _turned(axis: Axis, found: Sequence[Outcome], base: Outcome) -> tuple[str, .
     """The worlds that come to another recommendation; one rater fewer is held against all, in as many batches."""
     reference = next((one for one in found if one.name == REFERENCE), base) if axis == "leave_one_out" else base
     return tuple(one.name for one in found if one.recommendation != reference.recommendation)
+
+
+def _kept(found: Sequence[Outcome], turned: Sequence[str]) -> float:
+    """The share of an axis' worlds that turn nothing; the one that others are held against is none of them."""
+    return 1 - len(turned) / sum(one.name != REFERENCE for one in found)
 
 
 def robustness(nearest: float | None, *, rater_turns: bool, world_turns: bool, fragile_within: Fraction) -> Robustness:

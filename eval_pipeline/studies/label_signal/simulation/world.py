@@ -64,14 +64,15 @@ def world_of(track: Track, simulation: Simulation) -> World:
             f"track {track.key!r} has no answers or no [simulation], so that nothing can stand in for people's ratings;"
             " give a ratings file"
         )
-    if len(simulation.offsets) != len(track.about.systems):
+    offsets = track.about.simulation.offsets or simulation.offsets
+    if len(offsets) != len(track.about.systems):
         raise InputRefused(
-            f"simulation.offsets: found {len(simulation.offsets)}, expected one for each of the"
-            f" {len(track.about.systems)} systems of track {track.key!r}"
+            f"track {track.key!r}, field 'simulation.offsets': found {len(offsets)} (the plan's, where the track says"
+            f" none), expected one for each of its {len(track.about.systems)} systems; say them in the track"
         )
     return World(
         pool=simulation.pool,
-        offsets=tuple(float(offset) for offset in simulation.offsets),
+        offsets=tuple(float(offset) for offset in offsets),
         noise_gain=float(simulation.noise_gain),
         contested_gain=float(simulation.contested_gain),
         batches=simulation.batches,
