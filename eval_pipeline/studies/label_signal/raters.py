@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from math import sqrt
 
 import numpy as np
@@ -12,6 +13,7 @@ from eval_pipeline.records import Interval
 from eval_pipeline.stats.arrays import Reals
 from eval_pipeline.stats.multiplicity import holm
 from eval_pipeline.stats.positions import Positions, lasting_positions
+from eval_pipeline.stats.scalars import reaches
 from eval_pipeline.studies.label_signal.plan import Raters
 from eval_pipeline.studies.label_signal.ratings import Ratings
 from eval_pipeline.studies.label_signal.rubric import Rubric
@@ -135,7 +137,7 @@ def _profile(
     flags = []
     if leniency is not None and _beyond(leniency, interval, float(plan.leniency_at_most) * scaled, plan):
         flags.append("lenient" if leniency > 0 else "severe")
-    if exact is not None and exact < plan.gold_exact_at_least:
+    if exact is not None and not reaches(exact, plan.gold_exact_at_least):
         flags.append("gold")
     if duration is not None and duration < plan.duration_s_at_least:
         flags.append("fast")
@@ -155,7 +157,7 @@ def _profile(
         gold_scores=len(errors),
         duration_s=duration,
         flags=tuple(flags),
-        divergent=position is not None and abs(position) > float(plan.position_at_most) * scaled,
+        divergent=position is not None and _above(abs(position), float(plan.position_at_most) * scaled),
     )
 
 
@@ -176,10 +178,15 @@ def _mean_offset(offsets: Reals, plan: Raters) -> tuple[float | None, Interval |
 def _beyond(value: float, interval: Interval | None, bar: float, plan: Raters) -> bool:
     """Whether an offset lies beyond the bar on either side: by itself, or with all of its interval."""
     if plan.evidence == "observed":
-        return abs(value) > bar
+        return _above(abs(value), bar)
     if interval is None or interval.low is None or interval.high is None:
         return False
     return interval.low > bar or interval.high < -bar
+
+
+def _above(value: float, bar: float) -> bool:
+    """Whether a number lies above a bar by more than arithmetic loses."""
+    return not reaches(-value, -Fraction(bar))
 
 
 def _spread(scores: Reals) -> float:

@@ -32,7 +32,7 @@ def kept_in_memory() -> Known:
 
     def known(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if key not in found:
-            found[key] = compute()
+            found[key] = json.loads(canonical_bytes(compute()))  # as a folder gives it
         return found[key]
 
     return known
