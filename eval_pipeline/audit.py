@@ -27,6 +27,7 @@ _NUMBER = re.compile(
 _IN_TEXT = re.compile(r"(?<![\w.])[+-]?(?:\d+\.\d+|\.\d+|\d+)(?![\w.]|\.\d)")
 _SKIPPED = (
     re.compile(r"^(```|~~~).*?^\1\s*?$", re.DOTALL | re.MULTILINE),  # fenced code
+    re.compile(r"(?:(?<=\n\n)|\A)(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"),  # indented code, after a blank line
     re.compile(r"`[^`\n]*`"),  # code in a line
     re.compile(r"\]\([^)\s]*\)"),  # where a link leads
     re.compile(r"https?://\S+"),
@@ -60,7 +61,7 @@ class Finding:
 def audit(document: str, results: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Every number of a Markdown document, in its order.
 
-    Fenced code, code in a line, links, dates, numbered references, ordinals, list numbers, digits that are glued to a
+    Fenced and indented code, code in a line, links, dates, numbered references, ordinals, list numbers, digits that are glued to a
     name and whole numbers that lead with a zero are no numbers to be traced.
 
     Args:

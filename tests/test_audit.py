@@ -64,6 +64,7 @@ def test_a_number_holds_only_by_a_path_at_which_it_stands(text: str, standing: s
         "`x = 45`",
         "```\n45 of 99\n```",
         "~~~python\n45\n~~~",
+        "text\n\n    x = 45\n    y = 46\n",
         "[the plan](data/45.toml)",
         "https://example.org/45/99",
         "2026-11-30",

@@ -30,6 +30,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 HEAD = f"""# Measured coverage
 
+<!-- audit: exempt, simulated coverage, which benchmarks/statistics/coverage.py prints whole -->
+
 How often an interval holds the truth, in percent of the studies that gave one, over {STUDIES:,} made-up studies a cell
 with {RESAMPLES:,} resamples each. Nominal is 95 %; a cell near 95 is uncertain by ± 1.4 points, more where studies are
 undefined. In brackets stands the mean width of two-sided intervals; "undefined" counts studies that the estimator
@@ -304,7 +306,7 @@ def main() -> None:
     """Writes the page."""
     PAGE.parent.mkdir(exist_ok=True)
     parts = [*of_recall(), *of_loss(), *of_corrections(), *of_strata()]
-    PAGE.write_text("\n".join([HEAD.rstrip(), *parts]) + "\n")
+    PAGE.write_text("\n".join([HEAD.rstrip(), *parts, "", "<!-- audit: end -->"]) + "\n")
     print(f"wrote {PAGE}")
 
 

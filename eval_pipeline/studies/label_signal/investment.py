@@ -58,8 +58,8 @@ def investments(
         if one.status == "blind_spot"
     ]
     for one in codes:
-        if one.status == "underpowered":
-            more = detection.planted_at_least - one.planted
+        more = detection.planted_at_least - one.planted
+        if one.status == "underpowered" and more > 0:  # without clean answers any number of planted ones is too few
             found.append(
                 Investment("rare_code", one.code, f"collect {more} more answers with {one.code} ({one.name})", more)
             )

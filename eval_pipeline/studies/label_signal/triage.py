@@ -108,18 +108,20 @@ def capacity(queued: int, share: Fraction | None) -> int:
 def settled(ratings: Ratings, rubric: Rubric, plan: Triage) -> Reals:
     """The median of the ratings of each answer on each dimension: shape (units, dimensions), NaN where none was given.
 
-    Of two middle levels a critical dimension takes the lower whole level; on others the middle is kept, or is rounded
-    to the even level.
+    Of two middle levels a critical dimension takes the highest level that is not above their middle; on others the
+    middle is kept, or is rounded to the even number.
     """
     final = np.full((len(ratings.units), len(rubric.keys)), np.nan)
     for place, dimension in enumerate(rubric.dimensions):
         table = ratings.by_rater(ratings.scores[:, place])
         rated = ~np.isnan(table).all(axis=1)
-        final[rated, place] = np.nanmedian(table[rated], axis=1)
+        medians = np.nanmedian(table[rated], axis=1)
+        levels = np.array(dimension.levels, dtype=np.float64)
         if dimension.critical_threshold is not None:
-            final[:, place] = np.floor(final[:, place])
+            medians = levels[np.searchsorted(levels, medians, side="right") - 1]
         elif plan.ties == "half_even":
-            final[:, place] = np.round(final[:, place])
+            medians = np.where(np.isin(medians, levels), medians, np.round(medians))
+        final[rated, place] = medians
     return final
 
 
