@@ -61,8 +61,8 @@ class Finding:
 def audit(document: str, results: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Every number of a Markdown document, in its order.
 
-    Fenced and indented code, code in a line, links, dates, numbered references, ordinals, list numbers, digits that are glued to a
-    name and whole numbers that lead with a zero are no numbers to be traced.
+    Fenced and indented code, code in a line, links, dates, numbered references, ordinals, list numbers, digits that are
+    glued to a name and whole numbers that lead with a zero are no numbers to be traced.
 
     Args:
         document: Markdown.

@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from pydantic import TypeAdapter
 
 from eval_pipeline.errors import OutputRefused
 from eval_pipeline.records import Reason, Refusal
+
+
+@cache
+def _adapter(of_type: Any) -> TypeAdapter[Any]:
+    """How values of a type are written and read, worked out once for each type."""
+    return TypeAdapter(of_type)
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -32,13 +39,13 @@ def json_bytes(value: Any, of_type: Any) -> bytes:
 
     Raises: ValueError: a number in it is not finite, which no finding may be.
     """
-    plain = TypeAdapter(of_type).dump_python(value, mode="json")
+    plain = _adapter(of_type).dump_python(value, mode="json")
     return (json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
 def read_json(data: bytes, of_type: Any) -> Any:
     """The value that `json_bytes` wrote."""
-    return TypeAdapter(of_type).validate_json(data)
+    return _adapter(of_type).validate_json(data)
 
 
 def refusal_text(refusal: Refusal | None) -> str:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +22,10 @@ import pytest
 import typer
 from psycopg.types.json import Jsonb
 
+from assets import run as job
 from eval_pipeline.cli import main as cli
+from tests.begun import begin
+from tests.history import ON_DISK, kept_in_memory
 
 PROJECT = Path(__file__).resolve().parents[1]
 SAMPLE = PROJECT / "data" / "sample"
@@ -64,10 +66,14 @@ def run(*arguments: str | Path) -> Said:
 def process(*arguments: str | Path, home: Path, cwd: Path, **environment: str) -> Said:
     """The command in a process of its own, with nothing of this environment but what it cannot do without."""
     command = [sys.executable, "-c", "from eval_pipeline.cli.main import main; main()", *map(str, arguments)]
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    own = {"EVAL_PIPELINE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    done = subprocess.run(command, cwd=cwd, env=kept | own, capture_output=True, text=True, check=False)
+    own = alone(home) | environment
+    done = subprocess.run(command, cwd=cwd, env=own, capture_output=True, text=True, check=False)
     return Said(done.returncode, done.stdout, done.stderr)
+
+
+def alone(home: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return kept | {"EVAL_PIPELINE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def verdict(out: Path) -> dict[str, Any]:
@@ -96,11 +102,11 @@ _IN_MEMORY = "event_log_storage: {module: dagster._core.storage.event_log, class
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One home for all commands of this process, and an environment that says nothing else.
 
-    Its log of events is kept in memory, which is faster; a process of its own writes it to disk.
+    Their history is kept in memory, which is faster; a process of its own writes it to disk.
     """
     folder = tmp_path_factory.mktemp("home")
     (folder / "dagster.yaml").write_text((PROJECT / "dagster.yaml").read_text("utf-8") + _IN_MEMORY)
-    with pytest.MonkeyPatch.context() as patch:
+    with kept_in_memory(), pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(("EVAL_PIPELINE_", "PG", "DAGSTER_"))]:
             patch.delenv(name)
         patch.setenv("PGPASSWORD", "")  # so that what a command sets is taken back
@@ -108,6 +114,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("EVAL_PIPELINE_HOME", str(folder))
         patch.setenv("DAGSTER_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def home_with_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That home, where the runs of one test are written down too, with all that they were given."""
+    monkeypatch.setattr(job, "_instance", ON_DISK)
+    return home
 
 
 @dataclass(frozen=True)
@@ -153,6 +166,20 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan = re.sub(r"^\[design\.dense\]\n(.+\n)+", "", plan, flags=re.MULTILINE)
     (folder / "plan.toml").write_text(plan, encoding="utf-8")
     return folder
+
+
+@dataclass(frozen=True)
+class SmallRun:
+    """A run of that corpus by the judge of words in common."""
+
+    said: Said
+    out: Path
+
+
+@pytest.fixture(scope="module")
+def small_run(small: Path, tmp_path_factory: pytest.TempPathFactory) -> SmallRun:
+    out = tmp_path_factory.mktemp("out")
+    return SmallRun(run("--corpus", small, "--plan", small / "plan.toml", "--out", out), out)
 
 
 def test_a_run_writes_these_five_files_and_no_other(sample_run: SampleRun) -> None:
@@ -243,7 +270,7 @@ def test_the_same_corpus_from_postgres_gives_the_same_bytes(
     postgres: Any,
     password: str,
     tmp_path: Path,
-    home: Path,
+    home_with_runs: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a role that must show its password, which stands nowhere afterwards."""
@@ -273,7 +300,7 @@ def test_the_same_corpus_from_postgres_gives_the_same_bytes(
     said = run("--corpus", with_password, "--propositions", SAMPLE / "propositions.jsonl", "--out", tmp_path)
     assert said.status == sample_run.said.status, said.err
     assert [name for name in REPRODUCED if (tmp_path / name).read_bytes() != (sample_run.out / name).read_bytes()] == []
-    assert holding(password, said, home, tmp_path) == []
+    assert holding(password, said, home_with_runs, tmp_path) == []
 
 
 def holding(secret: str, said: Said, *folders: Path) -> list[str]:
@@ -306,10 +333,9 @@ def test_a_corpus_without_loss_under_labels_passes_and_exits_0(small: Path, tmp_
     assert (said.status, said.err) == (0, "judged: 24 of 24\nasked 24 questions; 0 answers were known\n")
 
 
-def test_a_judge_whose_errors_were_never_measured_warns_and_exits_0(small: Path, tmp_path: Path) -> None:
-    said = run("--corpus", small, "--plan", small / "plan.toml", "--out", tmp_path)
-    assert {(c["outcome"], c["reason"]) for c in claims(tmp_path).values()} == {("warn", "uncalibrated")}
-    assert said.status == 0
+def test_a_judge_whose_errors_were_never_measured_warns_and_exits_0(small_run: SmallRun) -> None:
+    assert {(c["outcome"], c["reason"]) for c in claims(small_run.out).values()} == {("warn", "uncalibrated")}
+    assert small_run.said.status == 0
 
 
 def test_an_empty_propositions_file_is_a_skip_with_its_reason_and_exits_3(small: Path, tmp_path: Path) -> None:
@@ -324,13 +350,11 @@ def test_an_empty_propositions_file_is_a_skip_with_its_reason_and_exits_3(small:
     assert said.status == 3
 
 
-def test_a_journal_of_a_run_replays_to_the_same_claims(small: Path, tmp_path: Path) -> None:
-    first, again = tmp_path / "first", tmp_path / "again"
-    run("--corpus", small, "--plan", small / "plan.toml", "--out", first)
-    replayed = f"replay:{first / 'judgments.jsonl'}"
-    said = run("--corpus", small, "--plan", small / "plan.toml", "--judge", replayed, "--out", again)
+def test_a_journal_of_a_run_replays_to_the_same_claims(small: Path, small_run: SmallRun, tmp_path: Path) -> None:
+    replayed = f"replay:{small_run.out / 'judgments.jsonl'}"
+    said = run("--corpus", small, "--plan", small / "plan.toml", "--judge", replayed, "--out", tmp_path)
     assert said.status == 0
-    assert claims(again) == claims(first)
+    assert claims(tmp_path) == claims(small_run.out)
 
 
 def tool(name: str) -> Any:
@@ -535,12 +559,12 @@ def closed_port() -> int:
     ids=["url", "query", "pairs", "pairs that cannot be parsed", "url that cannot be parsed"],
 )
 def test_the_password_of_an_unreachable_database_stands_nowhere(
-    dsn: str, password: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dsn: str, password: str, home_with_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "")  # what the command sets is taken back after the test
     said = run("--corpus", dsn.format(secret=password, port=closed_port()), "--out", tmp_path)
     assert (said.status, len(said.err.splitlines())) == (1, 1)
-    assert holding(password, said, home, tmp_path) == []
+    assert holding(password, said, home_with_runs, tmp_path) == []
 
 
 def test_a_password_with_marks_of_its_own_stands_nowhere_in_either_spelling(tmp_path: Path, password: str) -> None:
@@ -655,32 +679,30 @@ def test_a_dump_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert "none.dump" in said.err
 
 
-@pytest.mark.parametrize(
-    "broken", [["--judge", "nope"], ["--plan", "missing.toml"], ["--propositions", "missing.jsonl"]], ids=lambda a: a[0]
-)
-def test_no_verdict_of_an_earlier_run_stands_where_a_run_broke(small: Path, tmp_path: Path, broken: list[str]) -> None:
+def test_no_verdict_of_an_earlier_run_stands_where_a_run_broke(small: Path, tmp_path: Path) -> None:
+    """Whatever it broke on; each of the three comes after a run that was sound."""
     out = tmp_path / "out"
     given = ["--corpus", small, "--plan", small / "plan.toml", "--out", out]
     assert run(*given).status == 0
     before = (out / "verdict.json").read_bytes()
-    assert run(*given, *broken).status == 1
-    assert not (out / "verdict.json").exists()
-    assert (out / "verdict.previous.json").read_bytes() == before
-    assert run(*given).status == 0
-    assert (out / "verdict.json").read_bytes() == before
-    assert {path.name for path in out.iterdir()} == FILES
+    for broken in (["--judge", "nope"], ["--plan", "missing.toml"], ["--propositions", "missing.jsonl"]):
+        assert run(*given, *broken).status == 1, broken
+        assert not (out / "verdict.json").exists(), broken
+        assert (out / "verdict.previous.json").read_bytes() == before, broken
+        assert run(*given).status == 0, broken
+        assert (out / "verdict.json").read_bytes() == before, broken
+        assert {path.name for path in out.iterdir()} == FILES, broken
 
 
 def test_several_runs_that_come_to_a_new_home_at_once_all_end_with_the_same_verdict(
     small: Path, tmp_path: Path
 ) -> None:
-    def start(number: int) -> Said:
-        given = ["--corpus", small, "--plan", small / "plan.toml", "--out", tmp_path / f"out{number}"]
-        return process("run", "extraction", *given, home=tmp_path / "home", cwd=tmp_path)
-
-    with ThreadPoolExecutor(3) as pool:
-        said = list(pool.map(start, range(3)))
-    assert [run.status for run in said] == [0, 0, 0], [run.err for run in said]
+    given, own = ["--corpus", small, "--plan", small / "plan.toml"], alone(tmp_path / "home")
+    runs = [
+        begin("run", "extraction", *given, "--out", tmp_path / f"out{n}", folder=folder, cwd=tmp_path, environment=own)
+        for n, folder in enumerate([tmp_path / f"said{n}" for n in range(3)])
+    ]
+    assert [run.wait() for run in runs] == [0, 0, 0], [run.said for run in runs]
     assert len({(tmp_path / f"out{number}" / "verdict.json").read_bytes() for number in range(3)}) == 1
 
 

@@ -11,6 +11,7 @@ from assets.checks import seal_check
 from assets.io_managers import ALL_PARTITIONS
 from assets.metadata import materialized, to_meta
 from assets.partitions import TRACKS
+from assets.progress import log_progress
 from assets.resources import Home, StudyInputs
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.evidence import write_atomically
@@ -221,12 +222,14 @@ def label_sensitivity(
     home: Home,
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """Whether the recommendation survives other worlds, other thresholds, and all thresholds at once."""
-    plan, known = label_plan.open(LabelSignalPlan), kept_in(home.outcomes)
+    plan, known, tell = label_plan.open(LabelSignalPlan), kept_in(home.outcomes), log_progress("worlds")
     if inputs.ratings:
-        found = outcomes_of_people(rating_track, ratings, adjudications.settled, label_grounds, plan, known)
+        found = outcomes_of_people(
+            rating_track, ratings, adjudications.settled, label_grounds, plan, known, progress=tell
+        )
     else:
         tracks = [read_track(folder) for folder in discover(inputs.tracks_folder).folders.values()]
-        found = outcomes(rating_track, tracks, plan, known)
+        found = outcomes(rating_track, tracks, plan, known, progress=tell)
     of = {"plan": label_plan.seal, "track": rating_track.hash, "ratings": ratings.hash}
     document = sensitivity_document(findings(label_grounds, found, plan), of=of)
     nearest = document["nearest"]

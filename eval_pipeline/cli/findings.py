@@ -105,6 +105,8 @@ def _print_tracks(document: dict[str, Any], out: Path) -> None:
         for claim in track["claims"]:
             said = claim["sentence"] or f"withheld, {claim['claim']}: {claim['detail']}"
             console.print(f"  {said}", markup=False, highlight=False, soft_wrap=True)
+        if track["effects_table_missing"]:
+            console.print("  no failure code says what it costs: nothing can be said of blind spots", markup=False)
     if document["simulated"]:
         typer.echo("simulated raters: nobody rated this, and it says nothing of people or of models")
     typer.echo(f"report: {out / 'report.html'}")

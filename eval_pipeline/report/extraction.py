@@ -13,6 +13,7 @@ from eval_pipeline.evidence import table_bytes
 from eval_pipeline.report import figures
 from eval_pipeline.report.figures import PAGE, Dot, Palette
 from eval_pipeline.report.page import rendered
+from eval_pipeline.report.reasons import REASON_WORDS
 from eval_pipeline.studies.extraction.guard import Invention
 from eval_pipeline.studies.extraction.judging import Judged
 from eval_pipeline.studies.extraction.losses import EntryLosses
@@ -22,32 +23,6 @@ CLAIM_NAMES = {
     "pooled_recall": "Pooled recall",
     "positional_uniformity": "Positional uniformity",
     "precision_guard": "Precision guard",
-}
-REASON_WORDS = {
-    "fixture_missing": "There are no annotated propositions to measure against.",
-    "fixture_malformed": "The propositions file breaks its format.",
-    "fixture_drift": "The propositions were written for another corpus.",
-    "corpus_unreachable": "The corpus could not be reached.",
-    "corpus_incomplete": "One half of the corpus is missing.",
-    "corpus_malformed": "The corpus breaks its format.",
-    "corpus_empty": "The corpus holds nothing to measure.",
-    "judge_down": "The judge could not be asked.",
-    "cap_reached": "The cap on what the judge may cost was reached.",
-    "untrustworthy": "What the judge answered cannot be relied on.",
-    "underpowered": "Too little was judged to decide.",
-    "thin_quartiles": "Too few propositions stand at one end of the notes.",
-    "span_pending": "The signals do not record where they come from.",
-    "span_malformed": "Recorded spans do not fit the text.",
-    "seal_broken": "The plan is not the one that was sealed.",
-    "uncalibrated": "The bar is met; how the judge errs on these texts was never measured.",
-    "raters_disagree": "The people of the human check do not agree enough.",
-    "check_outdated": "The human check was drawn from something else.",
-    "judge_errors": "The judge errs too often for this to stand.",
-    "not_measured": "Nothing that was judged measures this.",
-    "not_shown": "The bar is met; so little was judged that it is not shown to be.",
-    "undecided": "The bar is met; what stayed undecided could turn it.",
-    "unrepeatable": "The bar is met; the judge turns its answers often enough to miss it.",
-    "threshold_missed": "The bar is missed.",
 }
 ESTIMATOR_NAMES = {
     "raw": "the judge, as if it never erred",

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -10,6 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 def rendered(template: str, **values: Any) -> str:
     """The template of that name with these values."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    """One for the process, so that each template is compiled once."""
     environment = Environment(
         loader=PackageLoader("eval_pipeline.report"),
         autoescape=select_autoescape(["html.jinja"]),
@@ -27,7 +34,7 @@ def rendered(template: str, **values: Any) -> str:
         "words": _words,
     }
     environment.globals["source_hash"] = _source_hash
-    return environment.get_template(template).render(**values)
+    return environment
 
 
 def _share(value: float | None, reason: str | None = None) -> str:

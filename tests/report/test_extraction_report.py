@@ -14,7 +14,6 @@ from markdown_it import MarkdownIt
 from eval_pipeline.records import Fate, Reason
 from eval_pipeline.report.extraction import (
     ENTRIES_SHOWN,
-    REASON_WORDS,
     ReportInput,
     as_html,
     as_markdown,
@@ -22,6 +21,7 @@ from eval_pipeline.report.extraction import (
     quartile_figure,
 )
 from eval_pipeline.report.figures import PAPER
+from eval_pipeline.report.reasons import REASON_WORDS
 from eval_pipeline.studies.extraction.losses import EntryLosses, Loss
 
 EMPTY = {"meta", "br", "img", "path", "use", "rect"}

@@ -36,6 +36,7 @@ from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.percentile import percentile
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
 from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
+from eval_pipeline.stats.positions import lasting_positions
 from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
 from eval_pipeline.stats.prediction_powered import prediction_powered_contrast, prediction_powered_mean
 from eval_pipeline.stats.ratings import coded
@@ -81,6 +82,7 @@ CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
     ratio_contrast: lambda to: ratio_contrast(
         to(HITS), to(TRIALS), (1, -1), tails="two", method="bca", valid_at_least=9, rng=rng(), **BOOT
     ),
+    lasting_positions: lambda to: lasting_positions(to(VALUES), to(CLUSTERS), to(BATCHES), resamples=99, rng=rng()),
     ratio_range: lambda to: ratio_range(to(HITS), to(TRIALS), valid_at_least=9, rng=rng(), **BOOT),
     cluster_mean: lambda to: cluster_mean(
         to(VALUES), to(CLUSTERS), tails="two", method="percentile", rng=rng(), **BOOT

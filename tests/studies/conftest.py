@@ -23,6 +23,8 @@ from eval_pipeline.judge.protocol import PROBE, Judge
 from eval_pipeline.judge.registry import judge_named
 from eval_pipeline.judge.spending import Caps
 from eval_pipeline.records import Question
+from tests.begun import Begun, begin
+from tests.history import kept_in_memory
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAIN = "from eval_pipeline.cli.main import main; main()"
@@ -191,15 +193,22 @@ class Said:
 
 @pytest.fixture(scope="module")
 def dagster_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history for the commands of a module; its log of events is kept in memory, which is faster."""
+    """A history for processes of a module; their log of events is kept in memory, which is faster."""
     folder = tmp_path_factory.mktemp("dagster")
     (folder / "dagster.yaml").write_text((PROJECT / "dagster.yaml").read_text("utf-8") + _IN_MEMORY)
     return folder
 
 
+@pytest.fixture(scope="module")
+def history() -> Iterator[None]:
+    """A history in memory for the commands of a module that run in this process."""
+    with kept_in_memory():
+        yield
+
+
 @pytest.fixture
 def command(
-    monkeypatch: pytest.MonkeyPatch, dagster_folder: Path, tmp_path: Path, endpoint: ChatEndpoint
+    monkeypatch: pytest.MonkeyPatch, dagster_folder: Path, history: None, tmp_path: Path, endpoint: ChatEndpoint
 ) -> Callable[..., Said]:
     """The command line in this process, with a home of its own and the endpoint for its judge `chat`.
 
@@ -232,21 +241,40 @@ def process(endpoint: ChatEndpoint) -> Callable[..., "subprocess.Popen[str]"]:
     Its history is in `history`, or in its home if none is named.
     """
 
-    def begin(
+    def started(
         *arguments: str | Path, home: Path, history: Path | None = None, **fields: str
     ) -> "subprocess.Popen[str]":
-        judge = {"base_url": endpoint.url, "model": "m"} | fields
-        own = {f"EVAL_PIPELINE_JUDGE_{name.upper()}": value for name, value in judge.items()}
-        own |= {"EVAL_PIPELINE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]}
-        own |= {"DAGSTER_HOME": str(history)} if history else {}
         home.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
             [sys.executable, "-c", MAIN, *map(str, arguments)],
             cwd=home,
-            env=own,
+            env=_environment(endpoint, home, history, fields),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    return begin
+    return started
+
+
+@pytest.fixture
+def forked(endpoint: ChatEndpoint, tmp_path: Path) -> Iterator[Callable[..., Begun]]:
+    """As `process`, but for the time that a new interpreter takes to import it all; none outlives the test."""
+    all_begun: list[Begun] = []
+
+    def started(*arguments: str | Path, home: Path, history: Path | None = None, **fields: str) -> Begun:
+        home.mkdir(parents=True, exist_ok=True)
+        folder, environment = tmp_path / f"said{len(all_begun)}", _environment(endpoint, home, history, fields)
+        all_begun.append(begin(*arguments, folder=folder, cwd=home, environment=environment))
+        return all_begun[-1]
+
+    yield started
+    for begun in all_begun:
+        begun.kill()
+
+
+def _environment(endpoint: ChatEndpoint, home: Path, history: Path | None, fields: dict[str, str]) -> dict[str, str]:
+    judge = {"base_url": endpoint.url, "model": "m"} | fields
+    own = {f"EVAL_PIPELINE_JUDGE_{name.upper()}": value for name, value in judge.items()}
+    own |= {"EVAL_PIPELINE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]}
+    return own | ({"DAGSTER_HOME": str(history)} if history else {})

@@ -1,5 +1,6 @@
 """A Chromium, pages in it that may reach nothing but this machine, and runs of the study to look at."""
 
+import contextlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from assets.run import StudyRun, run_study
+from tests.history import kept_in_memory
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -35,10 +37,11 @@ class Made:
 
 @pytest.fixture(scope="session")
 def run_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
-    """Runs the study in a home, with its findings in a folder of their own."""
+    """Runs the study in a home, with its findings in a folder of their own, and its history there or nowhere."""
 
-    def run(home: Path, **inputs: str) -> Made:
-        with pytest.MonkeyPatch.context() as patch:
+    def run(home: Path, *, history: bool = False, **inputs: str) -> Made:
+        where = contextlib.nullcontext() if history else kept_in_memory()
+        with where, pytest.MonkeyPatch.context() as patch:
             patch.delenv("DAGSTER_HOME", raising=False)
             patch.setenv("EVAL_PIPELINE_HOME", str(home))
             return Made(home, run_study("extraction", {"out": str(tmp_path_factory.mktemp("out")), **inputs}))
@@ -49,7 +52,7 @@ def run_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
 @pytest.fixture(scope="session")
 def sample(run_in: Callable[..., Made], tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A run of the bundled sample, in a home of its own with nothing else in it."""
-    return run_in(tmp_path_factory.mktemp("home"), out="")
+    return run_in(tmp_path_factory.mktemp("home"), history=True, out="")
 
 
 @pytest.fixture(scope="session")

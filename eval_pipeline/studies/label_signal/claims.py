@@ -116,10 +116,12 @@ def _ranked(one: Comparison, grounds: Grounds, plan: LabelSignalPlan, policy: Po
 def _ranking(one: Comparison, grounds: Grounds) -> str:
     if one.effect is None:
         return f"{one.system} and {one.other} have no pair in common."
+    unit = "items" if grounds.pair_by == "item" else "raters"
+    if one.effect == 0:
+        return f"{one.system} and {one.other} score the same on average over {one.pairs} {unit}."
     better = "better" if one.effect > 0 else "worse"
     levels = grounds.levels_of_composite
     of = "" if levels is None else f" ({abs(one.effect) * levels:.3f} levels)"
-    unit = "items" if grounds.pair_by == "item" else "raters"
     return (
         f"{one.system} is {better} than {one.other} by {abs(one.effect):.4f} of the scale{of}, over {one.pairs} {unit}."
     )

@@ -16,6 +16,7 @@ from eval_pipeline.studies.label_signal.study import Studied
 from eval_pipeline.studies.label_signal.words import CheckName, Standing
 
 STUDY = "label-signal"
+NO_EFFECTS = "No failure code says what it costs, so that a failure which no score shows is no proof of a blind spot."
 SIMULATED = "Nobody rated this: the raters are simulated, and what is said of them says nothing of people."
 
 _OUTCOMES = {
@@ -61,7 +62,11 @@ def track_document(
         "depth": track.about.depth,
         "question": track.about.question,
         "simulated": grounds.simulated,
-        "limitations": [*([SIMULATED] if grounds.simulated else []), *track.about.known_limitations],
+        "limitations": [
+            *([SIMULATED] if grounds.simulated else []),
+            *([NO_EFFECTS] if track.effects_missing else []),
+            *track.about.known_limitations,
+        ],
         "counts": {
             "items": grounds.items,
             "answers": grounds.answers,

@@ -205,30 +205,28 @@ def test_a_judge_whose_answer_to_the_probe_cannot_be_read_costs_two_requests(end
     assert 'found "The user sends one JSON object", expected one of the two words' in said.out
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"model": "other"}, "judge.model was 'm' and is 'other'"),
-        ({"max_tokens": "16"}, "judge.decoding.max_tokens was 8 and is 16"),
-        (
-            {"plan": {"claims": {"recall_at_least": Fraction(3, 4)}}},
-            "plan.claims.recall_at_least was '4/5' and is '3/4'",
-        ),
-        ({"plan": {"judging": {"prompt": "nli-compat"}}}, "judge.prompt.id was 'nli-v1' and is 'nli-compat'"),
-    ],
-    ids=["model", "max_tokens", "plan", "prompt"],
-)
-def test_resume_refuses_a_run_that_differs_in_one_sentence_before_the_first_request(
-    honest, run, plan, amended, changed, said
-):
+DIFFERENT = [
+    ({"model": "other"}, "judge.model was 'm' and is 'other'"),
+    ({"max_tokens": "16"}, "judge.decoding.max_tokens was 8 and is 16"),
+    (
+        {"plan": {"claims": {"recall_at_least": Fraction(3, 4)}}},
+        "plan.claims.recall_at_least was '4/5' and is '3/4'",
+    ),
+    ({"plan": {"judging": {"prompt": "nli-compat"}}}, "judge.prompt.id was 'nli-v1' and is 'nli-compat'"),
+]
+
+
+def test_resume_refuses_a_run_that_differs_in_one_sentence_before_the_first_request(honest, run, plan, amended):
+    """A run that is refused is no run to go on with, so that one that was capped serves for every difference."""
     assert run("out", "--cap-requests", "40").status == 3
     honest.forget()
-    fields = {name: value for name, value in changed.items() if name != "plan"}
-    refused = run("out", "--resume", plan=amended(plan, **changed.get("plan", {})), **fields)
-    assert (refused.status, refused.out, honest.requests) == (1, "", [])
-    assert len(said_on(refused)) == 1
-    assert refused.err.startswith("eval-pipeline: the last run, of journal '")
-    assert said in refused.err
+    for changed, said in DIFFERENT:
+        fields = {name: value for name, value in changed.items() if name != "plan"}
+        refused = run("out", "--resume", plan=amended(plan, **changed.get("plan", {})), **fields)
+        assert (refused.status, refused.out, honest.requests) == (1, "", []), said
+        assert len(said_on(refused)) == 1, said
+        assert refused.err.startswith("eval-pipeline: the last run, of journal '"), said
+        assert said in refused.err
 
 
 def test_resume_goes_on_with_the_same_run(honest, run):
@@ -308,15 +306,14 @@ def test_a_pilot_without_a_fixture_is_one_sentence(honest, pilot, corpus):
 
 
 def test_two_runs_at_once_in_one_home_both_end_well_and_leave_no_line_that_cannot_be_read(
-    honest, process, corpus, plan, plan_file, findings, tmp_path
+    honest, forked, corpus, plan, plan_file, findings, tmp_path
 ):
     """Two processes with one judge: each may ask what the other has not yet written, and neither harms the other."""
     honest.takes_s = 0.02
     file = plan_file(plan, tmp_path / "plan.toml")
     given = ("run", "extraction", "--corpus", corpus, "--judge", "chat", "--plan", file)
-    runs = [process(*given, "--out", tmp_path / f"out{n}", home=tmp_path / "home", in_flight="2") for n in range(2)]
-    said = [run.communicate(timeout=120) for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], said
+    runs = [forked(*given, "--out", tmp_path / f"out{n}", home=tmp_path / "home", in_flight="2") for n in range(2)]
+    assert [run.wait() for run in runs] == [0, 0], [run.said for run in runs]
     assert findings("out0") == findings("out1")
     journals = list((tmp_path / "home" / "journals").rglob("*.jsonl"))
     lines = [json.loads(line) for path in journals for line in path.read_text("utf-8").splitlines()]

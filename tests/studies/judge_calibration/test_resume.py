@@ -1,5 +1,6 @@
 """A calibration that broke goes on with --resume, asks only what is missing, and only as it was begun."""
 
+import contextlib
 import json
 from dataclasses import replace
 
@@ -92,37 +93,39 @@ def test_a_run_that_broke_and_went_on_finds_what_one_that_did_not_break_finds(ca
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(
-    ("fields", "plan", "said"),
-    [
-        ({"model": "other"}, "judge-calibration_compat.toml", "judge.model was 'm' and is 'other'"),
-        ({"max_tokens": "99"}, "judge-calibration_compat.toml", "judge.decoding.max_tokens was"),
-        ({}, "judge-calibration.toml", "plan.minimum_tuples was 1 and is 100"),
-    ],
-    ids=["judge", "decoding", "plan"],
-)
-def test_another_judge_or_plan_is_refused_before_anything_is_asked(calibrate, endpoint, tmp_path, fields, plan, said):
+def test_another_judge_or_plan_is_refused_before_anything_is_asked(calibrate, endpoint, tmp_path):
     calibrate("--cap-requests", "5")
     endpoint.turns.clear()
-    refused = calibrate("--resume", plan=PLANS / plan, **fields)
-    assert refused.status == 1
-    assert refused.err.count("\n") == 1
-    assert refused.err.startswith("eval-pipeline: the last run, of journal ")
-    assert said in refused.err
-    assert endpoint.turns == []
-    assert not (tmp_path / "out" / "report.json").exists()
+    report = tmp_path / "out" / "report.json"
+    withheld = report.read_bytes()
+    for fields, said in (
+        ({"model": "other"}, "judge.model was 'm' and is 'other'"),
+        ({"max_tokens": "99"}, "judge.decoding.max_tokens was"),
+        ({"plan": PLANS / "judge-calibration.toml"}, "plan.minimum_tuples was 1 and is 100"),
+    ):
+        report.write_bytes(withheld)
+        refused = calibrate("--resume", **fields)
+        assert refused.status == 1, fields
+        assert refused.err.count("\n") == 1, fields
+        assert refused.err.startswith("eval-pipeline: the last run, of journal "), fields
+        assert said in refused.err
+        assert endpoint.turns == [], fields
+        assert not report.exists(), fields
 
 
 @pytest.fixture
-def reword(monkeypatch):
-    """Gives these prompts other words."""
+def reworded(monkeypatch):
+    """Gives these prompts other words for a while."""
 
-    def reword(*names):
-        for name in names:
-            prompt = getattr(asking, name)
-            monkeypatch.setattr(asking, name, replace(prompt, system=f"{prompt.system} Be brief."))
+    @contextlib.contextmanager
+    def reworded(*names):
+        with monkeypatch.context() as patch:
+            for name in names:
+                prompt = getattr(asking, name)
+                patch.setattr(asking, name, replace(prompt, system=f"{prompt.system} Be brief."))
+            yield
 
-    return reword
+    return reworded
 
 
 def breaks_at(calibrate, endpoint, *places):
@@ -144,23 +147,28 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGED)
 @pytest.mark.parametrize("places", [(4,), (10, 12)], ids=["among passages", "among rules, and again"])
 def test_a_run_that_broke_anywhere_is_not_gone_on_with_after_any_change(
-    calibrate, endpoint, reword, tmp_path, places, change
+    calibrate, endpoint, reworded, tmp_path, places
 ):
-    """What changed under the prompt that was asked first too, although the other's journal was written last."""
+    """What changed under the prompt that was asked first too, although the other's journal was written last.
+
+    A run that is refused leaves nothing behind, so that one that broke serves for every change.
+    """
     breaks_at(calibrate, endpoint, *places)
-    reworded, fields, said = CHANGED[change]
-    reword(*reworded)
-    refused = calibrate("--resume", **fields)
-    assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert refused.err.startswith("eval-pipeline: the last run, of journal ")
-    assert said in refused.err
-    for name in ("ALIGNMENT", "CONSTRAINT"):
-        assert (f"under '{name.lower()}-v1'" in refused.err) == (name in reworded)
-    assert endpoint.turns == []
-    assert not (tmp_path / "out" / "report.json").exists()
+    report = tmp_path / "out" / "report.json"
+    withheld = report.read_bytes()
+    for change, (prompts, fields, said) in CHANGED.items():
+        report.write_bytes(withheld)
+        with reworded(*prompts):
+            refused = calibrate("--resume", **fields)
+        assert (refused.status, refused.err.count("\n")) == (1, 1), change
+        assert refused.err.startswith("eval-pipeline: the last run, of journal "), change
+        assert said in refused.err, change
+        for name in ("ALIGNMENT", "CONSTRAINT"):
+            assert (f"under '{name.lower()}-v1'" in refused.err) == (name in prompts), change
+        assert endpoint.turns == [], change
+        assert not report.exists(), change
 
 
 @pytest.mark.parametrize("places", [(4,), (10, 12)])

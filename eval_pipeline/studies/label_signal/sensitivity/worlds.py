@@ -43,8 +43,13 @@ class Outcome:
     standings: Mapping[str, str]
 
 
+Progress = Callable[[int, int], None]
 Known = Callable[[str, Callable[[], dict[str, Any]]], dict[str, Any]]
 """Gives what is kept under a key, or computes it and keeps it."""
+
+
+def _unsaid(done: int, total: int) -> None:
+    """Tells nobody how much is done."""
 
 
 def slots_of(tracks: Sequence[Track]) -> tuple[Slot, ...]:
@@ -113,12 +118,15 @@ def _leave_one_out(base: World, batches: int) -> Iterator[Variant]:
         yield Variant("leave_one_out", f"without {one.id}", replace(base, pool=pool, batches=batches))
 
 
-def outcomes(track: Track, tracks: Sequence[Track], plan: LabelSignalPlan, known: Known) -> tuple[Outcome, ...]:
+def outcomes(
+    track: Track, tracks: Sequence[Track], plan: LabelSignalPlan, known: Known, *, progress: Progress = _unsaid
+) -> tuple[Outcome, ...]:
     """What each world of a track comes to; worlds that are alike, or known, are computed once.
 
     Args:
         track, tracks, plan: as in `variants`.
         known: where outcomes are kept by the hash of track, plan and world.
+        progress: is told how many worlds are done, of how many.
 
     """
     seal, content = seal_of(plan), track.hash
@@ -130,11 +138,12 @@ def outcomes(track: Track, tracks: Sequence[Track], plan: LabelSignalPlan, known
             chances[place] = chance_of(track, world, seed=plan.seed)
         return plain_conclusion(conclude(grounds_in(track, world, chances[place], plan), plan))
 
-    found = []
-    for one in variants(track, tracks, plan):
+    found, worlds = [], variants(track, tracks, plan)
+    for done, one in enumerate(worlds, 1):
         key = content_hash([CODE, content, seal, _plain(one.world)])
         kept = known(key, lambda world=one.world: computed(world))  # type: ignore[misc]
         found.append(Outcome(one.axis, one.name, kept["recommendation"], kept["rule"], kept["standings"]))
+        progress(done, len(worlds))
     return tuple(found)
 
 
@@ -145,9 +154,11 @@ def outcomes_of_people(
     base: Grounds,
     plan: LabelSignalPlan,
     known: Known,
+    *,
+    progress: Progress = _unsaid,
 ) -> tuple[Outcome, ...]:
     """What people's ratings come to with all raters, and without each in turn: the only worlds there are for them."""
-    seal = seal_of(plan)
+    of = [CODE, track.hash, ratings.hash, seal_of(plan), [asdict(one) for one in adjudicated]]
 
     def computed(kept: Ratings) -> dict[str, Any]:
         units = set(kept.units)
@@ -158,11 +169,12 @@ def outcomes_of_people(
     whole = plain_conclusion(conclude(base, plan))
     found = [Outcome("baseline", REFERENCE, whole["recommendation"], whole["rule"], whole["standings"])]
     for place, name in enumerate(ratings.raters if len(ratings.raters) > 1 else ()):
-        key = content_hash([CODE, track.hash, ratings.hash, seal, [asdict(one) for one in adjudicated], name])
+        key = content_hash([*of, name])
         kept = known(key, lambda place=place: computed(ratings.where(ratings.rater != place)))  # type: ignore[misc]
         found.append(
             Outcome("leave_one_out", f"without {name}", kept["recommendation"], kept["rule"], kept["standings"])
         )
+        progress(place + 1, len(ratings.raters))
     return tuple(found)
 
 
