@@ -75,6 +75,10 @@ class MalformedAdjudication(Malformed):
     """A worksheet that an adjudicator filled breaks its format."""
 
 
+class MalformedObservations(Malformed):
+    """A log of runs breaks its format."""
+
+
 class MalformedCheck(Malformed):
     """A sheet of the human check, filled or not, breaks its format."""
 
@@ -113,6 +117,42 @@ class PlanRefused(Refused):
 
 class SealBroken(Refused):
     """What was sealed is not what is here now."""
+
+
+class PlanChanged(SealBroken):
+    """A plan was sealed under this name and version before, and it was another plan."""
+
+
+class LockMissing(SealBroken):
+    """There is no lock, so that nobody can say what was held out."""
+
+
+class LockUnreadable(SealBroken):
+    """A lock is not the JSON object that a lock is."""
+
+
+class LockOpen(SealBroken):
+    """A lock whose fields are still empty: nothing was sealed yet."""
+
+
+class LockMalformed(SealBroken):
+    """A lock of another version, or with a field that cannot be."""
+
+
+class LockFromTheFuture(SealBroken):
+    """A lock that says it was sealed later than now."""
+
+
+class PartitionDiffers(SealBroken):
+    """What is to be held out is not what was sealed."""
+
+
+class PartitionUsed(SealBroken):
+    """Held-out data that were used already in this generation."""
+
+
+class LedgerBroken(SealBroken):
+    """A line of the ledger is gone, or is not what was written."""
 
 
 class JudgeUnknown(Refused):

@@ -8,10 +8,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
-    {"errors", "records", "canonical", "bundled"},
+    {"errors", "records", "canonical", "bundled", "prng"},
     {"jsonl", "evidence", "document", "audit"},
-    {"stats", "corpus", "judge", "plan"},
-    {"seal", "gates", "human_check"},
+    {"stats", "corpus", "judge", "plan", "arms"},
+    {"seal", "gates", "human_check", "loop", "observations"},
+    {"ledger"},
+    {"heldout"},
     {"studies"},
     {"report"},
     {"assets"},

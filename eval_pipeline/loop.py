@@ -1,0 +1,121 @@
+"""What every closed loop promises before its data, and what it leaves behind: plans, constants and charts."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from eval_pipeline.arms import Assignment
+from eval_pipeline.plan import Count, Level, Plan, Section, Share
+
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class Arms(Section):
+    """How runs are assigned; without a salt by the rule of the first version, under which loops share their controls."""
+
+    salt: str
+    control_share: Share
+
+    @property
+    def rule(self) -> Assignment:
+        """The rule as `arm_of` takes it."""
+        return Assignment(self.salt or None, self.control_share)
+
+
+class Holding(Section):
+    """What part of the data is held out, and the seed by which it is drawn."""
+
+    share: Share
+    seed: Annotated[int, Field(ge=0, lt=2**32)]
+
+
+class Power(Section):
+    """What the planned number of subjects shows: the smallest effect that matters, found this often by this test."""
+
+    test: _Text
+    effect: _Text
+    alpha: Level
+    power: Level
+    n: Count
+
+    @model_validator(mode="after")
+    def _more_than_chance(self) -> Self:
+        if self.power <= self.alpha:
+            raise ValueError("a power above alpha")
+        return self
+
+
+class Settled(Section):
+    """A contradiction of the first version: what it said, what this plan says, and why."""
+
+    said: _Text
+    chosen: _Text
+    reason: _Text
+
+
+class LoopPlan(Plan):
+    """What the plan of a closed loop holds beside every plan's question, hypotheses, estimand, estimator and rules.
+
+    `generation` names the calibration: its held-out data are used once, and a new one draws anew.
+    """
+
+    generation: _Text
+    sufficient_statistic: _Text
+    power: Power
+    arms: Arms
+    held_out: Holding
+    settled: tuple[Settled, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that a loop uses, and where it comes from.
+
+    `script` computed it, on `computed_on`, from `n` observations whose content has the hash `data`. One that lacks any
+    of them was not calibrated, whatever it is called: it is a heuristic.
+    """
+
+    name: str
+    value: float
+    script: str | None = None
+    computed_on: date | None = None
+    n: int | None = None
+    data: str | None = None
+
+    @property
+    def heuristic(self) -> bool:
+        """Whether something of its origin is missing."""
+        return None in (self.script, self.computed_on, self.n, self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A point of a chart that calls for a cause, and the rule that says so: its place from 0 on."""
+
+    place: int
+    rule: Literal["beyond_limits", "run_of_eight"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A control chart: points in their order, the centre, each point's limits, and what calls for a cause.
+
+    `baseline` of the points made the limits. Without enough points there are no limits, and `why` says so.
+    """
+
+    name: str
+    kind: Literal["xmr", "p"]
+    points: tuple[float, ...]
+    centre: float | None
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    signals: tuple[Signal, ...]
+    baseline: int
+    why: str | None = None
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether nothing calls for a cause; None where there are no limits."""
+        return None if self.centre is None else not self.signals
