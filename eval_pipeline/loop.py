@@ -13,7 +13,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class Arms(Section):
-    """How runs are assigned; without a salt by the rule of the first version, under which loops share their controls."""
+    """How runs are assigned; without a salt by the rule of the first version, under which loops share controls."""
 
     salt: str
     control_share: Share
@@ -25,7 +25,7 @@ class Arms(Section):
 
 
 class Holding(Section):
-    """What part of the data is held out, and the seed by which it is drawn."""
+    """What part of the data is held out, and the seed by which it is drawn; a share of 0 holds nothing out."""
 
     share: Share
     seed: Annotated[int, Field(ge=0, lt=2**32)]
