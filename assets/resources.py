@@ -49,6 +49,16 @@ class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Path(self.path) / "outcomes"
 
     @property
+    def ledger(self) -> Path:
+        """What was sealed, used and concluded."""
+        return Path(self.path) / "ledger.jsonl"
+
+    @property
+    def locks(self) -> Path:
+        """The locks of held-out partitions."""
+        return Path(self.path) / "locks"
+
+    @property
     def journals(self) -> Path:
         """Where every judgment is kept."""
         return Path(self.path) / "journals"
@@ -76,6 +86,8 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     ratings: str = Field(default="", description="People's ratings of a track; '' simulates raters.")
     adjudication: str = Field(default="", description="The worksheet that an adjudicator filled; '' for none.")
     only_tracks: list[str] = Field(default=[], description="The tracks of the report; none takes all there are.")
+    observations: str = Field(default="", description="A log of runs; '' generates one, which says so.")
+    generation: str = Field(default="", description="The generation of the calibration; '' takes the plan's.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
     cap_requests: int | None = Field(default=None, description="The most requests that a run may send.")

@@ -14,6 +14,7 @@ FLOORS = [
     {"seal", "gates", "human_check", "loop", "observations"},
     {"ledger"},
     {"heldout"},
+    {"sealing"},
     {"studies"},
     {"report"},
     {"assets"},

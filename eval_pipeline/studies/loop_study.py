@@ -1,6 +1,6 @@
 """What a closed loop gives to be run: how its log is read, what it finds in it, and what held-out data say of that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,12 +19,15 @@ class LoopStudy(Generic[P, O, F, H]):
     """A closed loop, from its log to its document.
 
     `unit` names what an observation is held out with, such as its run; `stratum` what such units are drawn by, None
-    where all are alike. `findings` are of the calibration part alone; `held_out` of the rest, once it was given out, and
-    None where the plan holds nothing out. `document` holds claims, findings, constants and charts as plain values.
+    where all are alike. `findings` are of the calibration part alone; `held_out` of the rest, once it was given out, or
+    None where the plan holds nothing out. `document` holds claims, findings, constants and charts as plain values;
+    `claims` says of each claim that may stand in it what it means, in one sentence.
     """
 
     name: str
     plan: type[P]
+    row: type[O]
+    claims: Mapping[str, str]
     read: Callable[[Path], Log[O]]
     generate: Callable[[P], Log[O]]
     unit: Callable[[O], str]
