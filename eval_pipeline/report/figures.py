@@ -121,3 +121,26 @@ def as_markdown(figure: Figure, *, label: str) -> str:
     sink = io.BytesIO()
     figure.savefig(sink, format="png", dpi=110, metadata={"Software": None})
     return f"![{label}](data:image/png;base64,{base64.b64encode(sink.getvalue()).decode()})"
+
+
+def control_chart(
+    points: Sequence[float],
+    *,
+    centre: float,
+    lower: Sequence[float],
+    upper: Sequence[float],
+    signals: Sequence[int],
+    palette: Palette,
+) -> Figure:
+    """Points in their order between their limits, with the centre; those that call for a cause are marked."""
+    with mpl.rc_context(_style(palette)):
+        figure = Figure(figsize=(6, 2.6), layout="constrained")
+        axes = figure.add_subplot()
+        places = range(len(points))
+        axes.fill_between(places, lower, upper, color=palette.faint, alpha=0.25, linewidth=0)
+        axes.axhline(centre, color=palette.faint, linewidth=1)
+        axes.plot(places, points, "-o", color=palette.accent, markersize=3, linewidth=1)
+        marked = sorted(set(signals))
+        axes.plot(marked, [points[place] for place in marked], "o", color=palette.bar, markersize=7, fillstyle="none")
+        axes.set_xlim(-0.5, len(points) - 0.5)
+        return figure

@@ -14,10 +14,10 @@ def report_files(document: Mapping[str, Any], worksheets: Mapping[str, str]) -> 
 
     Args:
         document: of all tracks.
-        worksheets: for an adjudicator, by track.
+        worksheets: for an adjudicator, by track; they begin with the mark by which spreadsheets know UTF-8.
 
     """
-    files = {f"adjudication-{key}.csv": sheet.encode("utf-8") for key, sheet in worksheets.items()}
+    files = {f"adjudication-{key}.csv": sheet.encode("utf-8-sig") for key, sheet in worksheets.items()}
     files |= {
         f"memo-{key}.md": as_memo(track).encode("utf-8")
         for key, track in document["tracks"].items()

@@ -64,7 +64,7 @@ def test_a_folder_of_tracks_is_studied_with_simulated_raters_who_are_called_so_e
     assert document["simulated"] is small["simulated"] is True
     assert small["limitations"][0].startswith("Nobody rated this")
     assert "Simulated raters." in (tmp_path / "out" / "report.html").read_text("utf-8")
-    (row, *_) = csv.DictReader(io.StringIO((tmp_path / "out" / "adjudication-small.csv").read_text("utf-8")))
+    (row, *_) = csv.DictReader(io.StringIO((tmp_path / "out" / "adjudication-small.csv").read_text("utf-8-sig")))
     assert row["raters"] == "simulated"
     assert small["sensitivity"]["runs"] == 49
 
@@ -101,7 +101,7 @@ def test_a_worksheet_comes_out_and_goes_in_again_filled(
     ratings.write_text(text)
     given = ["run", "label-signal", "--tracks", folder, "--ratings", ratings]
     command(*given, "--out", tmp_path / "before")
-    sheet = list(csv.DictReader(io.StringIO((tmp_path / "before" / "adjudication-small.csv").read_text("utf-8"))))
+    sheet = list(csv.DictReader(io.StringIO((tmp_path / "before" / "adjudication-small.csv").read_text("utf-8-sig"))))
     assert [(row["item_id"], row["system_id"], row["raters"]) for row in sheet] == [("q2", "old", "people")]
     sheet[0] |= {"correct": "1", "tone": "2", "rubric_gap": "yes", "reason": "the question names two figures"}
     filled = tmp_path / "filled.csv"
