@@ -127,7 +127,9 @@ def _of_clusters(values: ArrayLike, clusters: ArrayLike, name: str) -> _Side:
     require_equal_lengths(**{name: found, f"{name}_clusters": cluster})
     sums, sizes = np.bincount(cluster, weights=found), np.bincount(cluster)
     if (k := len(sizes)) < 2:
-        raise TooFewClusters(f"{name}: found 1 cluster, expected 2 or more; one says nothing of the spread between them")
+        raise TooFewClusters(
+            f"{name}: found 1 cluster, expected 2 or more; one says nothing of the spread between them"
+        )
     mean = float(sums.sum() / len(found))
     away = sums - mean * sizes
     away[np.abs(away) <= 1e-12 * np.abs(found).max() * sizes] = 0  # what arithmetic alone has moved

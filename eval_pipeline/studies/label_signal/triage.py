@@ -108,8 +108,8 @@ def capacity(queued: int, share: Fraction | None) -> int:
 def settled(ratings: Ratings, rubric: Rubric, plan: Triage) -> Reals:
     """The median of the ratings of each answer on each dimension: shape (units, dimensions), NaN where none was given.
 
-    Of two middle levels a critical dimension takes the highest level that is not above their middle; on others the
-    middle is kept, or is rounded to the even number.
+    Of two middle levels a critical dimension takes the worse one nearest to their middle: the lower, or the higher where
+    lower is better. On others the middle is kept, or is rounded to the even number.
     """
     final = np.full((len(ratings.units), len(rubric.keys)), np.nan)
     for place, dimension in enumerate(rubric.dimensions):
@@ -118,7 +118,9 @@ def settled(ratings: Ratings, rubric: Rubric, plan: Triage) -> Reals:
         medians = np.nanmedian(table[rated], axis=1)
         levels = np.array(dimension.levels, dtype=np.float64)
         if dimension.critical_threshold is not None:
-            medians = levels[np.searchsorted(levels, medians, side="right") - 1]
+            higher = np.searchsorted(levels, medians, side="left")
+            lower = np.searchsorted(levels, medians, side="right") - 1
+            medians = levels[higher if dimension.better == "lower" else lower]
         elif plan.ties == "half_even":
             medians = np.where(np.isin(medians, levels), medians, np.round(medians))
         final[rated, place] = medians

@@ -93,6 +93,4 @@ def _adjusted(
     else:
         proposed = adjustment_of(mean, expected.gain, updates)
         why = f"{len(chart.signals)} signals, the first at batch {chart.signals[0].place + 1}: {chart.signals[0].rule}"
-    return Adjustment(
-        *names, len(gains), mean, expected.gain, expected.adjustment, proposed, len(chart.signals), why
-    )
+    return Adjustment(*names, len(gains), mean, expected.gain, expected.adjustment, proposed, len(chart.signals), why)

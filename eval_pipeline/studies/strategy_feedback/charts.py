@@ -41,9 +41,7 @@ def gain_chart(name: str, points: tuple[Fraction, ...], *, baseline: int, target
     if limits.no_variation:
         why = f"all {baseline} batches of the baseline are {shown[0]:g}: without variation nothing says what is unusual"
         return _without_limits(name, shown, baseline, why)
-    signals = tuple(
-        Signal(cause.index, _RULES[cause.rule]) for cause in special_causes(np.array(shown), limits=limits)
-    )
+    signals = tuple(Signal(cause.index, _RULES[cause.rule]) for cause in special_causes(np.array(shown), limits=limits))
     ends = (limits.lower,) * len(points), (limits.upper,) * len(points)
     return Chart(name, "xmr", shown, limits.centre, *ends, signals, baseline)
 

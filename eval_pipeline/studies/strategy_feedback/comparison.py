@@ -108,9 +108,7 @@ def _compared(
 ) -> Comparison:
     on, off = executions.where(executions.treated), executions.where(~executions.treated)
     of_on, of_off = (pooled(cells, arm, strategy=strategy) for arm in (Arm.TREATMENT, Arm.CONTROL))
-    sides = [
-        Side(len(one.run), len(np.unique(one.run)), moments.mean) for one, moments in ((on, of_on), (off, of_off))
-    ]
+    sides = [Side(len(one.run), len(np.unique(one.run)), moments.mean) for one, moments in ((on, of_on), (off, of_off))]
     whole = Comparison(
         strategy=strategy,
         on=sides[0],

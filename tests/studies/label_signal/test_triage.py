@@ -155,6 +155,22 @@ def test_a_median_between_levels_is_kept_or_rounded_and_on_a_critical_dimension_
     npt.assert_array_equal(rounded, [[1, 0], [2, 2], [2, 2], [1, NAN]])
 
 
+def test_a_critical_dimension_where_lower_is_better_settles_at_the_worse_level(
+    small: Track, shipped: LabelSignalPlan
+) -> None:
+    """Ratings of 1 and 2: where more is better the answer gets 1, where less is better 2."""
+    dimension = small.rubric.dimensions[0]
+    rows = [("q1", "old", "ann", 1, 2), ("q1", "old", "bo", 2, 2)]
+    for better, level in (("higher", 1.0), ("lower", 2.0)):
+        turned = small.rubric.model_copy(
+            update={
+                "dimensions": (dimension.model_copy(update={"better": better}), *small.rubric.dimensions[1:]),
+            }
+        )
+        ((correct, _),) = settled(ratings_of(small, rows), turned, shipped.triage)
+        assert correct == level
+
+
 def test_what_all_raters_say_is_settled_so_on_any_levels(
     tmp_path: Path, small: Track, shipped: LabelSignalPlan, compat: LabelSignalPlan
 ) -> None:
