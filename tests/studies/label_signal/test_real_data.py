@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from eval_pipeline.studies.label_signal.agreement import alphas
 from eval_pipeline.studies.label_signal.claims import Claim
@@ -197,6 +199,22 @@ def test_people_rate_the_last_recipes_as_they_rate_the_first(recipes: Studied) -
     assert (len(drift.batches), drift.why) == (12, None)
     assert drift.slope is not None
     assert abs(drift.slope) * LEVELS < 0.02
+
+
+@needs("recipes")
+def test_each_person_could_have_rated_the_recipes_in_any_order(recipes: Studied) -> None:
+    """The p-value is that of a test by other means: the 12 ratings of each of 88 people change places at random."""
+    ratings, drift = recipes.ratings, recipes.grounds.drift
+    table = np.full((88, 12), np.nan)
+    table[ratings.rater, ratings.batch] = ((ratings.scores - 1) / LEVELS).mean(axis=1)
+    assert drift.range is not None
+    assert drift.range == pytest.approx(np.ptp(table.mean(axis=0)))
+    rng = np.random.default_rng(5)
+    ranges = [np.ptp(rng.permuted(table, axis=1).mean(axis=0)) for _ in range(5000)]
+    by_chance = float(np.mean(np.array(ranges) >= drift.range - 1e-12))
+    assert drift.p_value is not None
+    as_wide = round(drift.p_value * 2001) - 1
+    assert binomtest(as_wide, 2000, by_chance).pvalue > 0.01
 
 
 @needs("recipes")
