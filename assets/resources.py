@@ -44,9 +44,9 @@ class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
     path: str
 
     @property
-    def outcomes(self) -> Path:
-        """Where what other worlds came to is kept."""
-        return Path(self.path) / "outcomes"
+    def grounds(self) -> Path:
+        """Where what conclusions rest on in other worlds is kept."""
+        return Path(self.path) / "grounds"
 
     @property
     def ledger(self) -> Path:

@@ -222,7 +222,7 @@ def label_sensitivity(
     home: Home,
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """Whether the recommendation survives other worlds, other thresholds, and all thresholds at once."""
-    plan, known, tell = label_plan.open(LabelSignalPlan), kept_in(home.outcomes), log_progress("worlds")
+    plan, known, tell = label_plan.open(LabelSignalPlan), kept_in(home.grounds), log_progress("worlds")
     if inputs.ratings:
         found = outcomes_of_people(
             rating_track, ratings, adjudications.settled, label_grounds, plan, known, progress=tell

@@ -108,8 +108,8 @@ def capacity(queued: int, share: Fraction | None) -> int:
 def settled(ratings: Ratings, rubric: Rubric, plan: Triage) -> Reals:
     """The median of the ratings of each answer on each dimension: shape (units, dimensions), NaN where none was given.
 
-    Of two middle levels a critical dimension takes the worse one nearest to their middle: the lower, or the higher where
-    lower is better. On others the middle is kept, or is rounded to the even number.
+    Of two middle levels a critical dimension takes the worse one nearest to their middle: the lower, or the higher
+    where lower is better. On others the middle is kept, or is rounded to the even number.
     """
     final = np.full((len(ratings.units), len(rubric.keys)), np.nan)
     for place, dimension in enumerate(rubric.dimensions):

@@ -1,26 +1,23 @@
-"""Outcomes that were computed once, in a folder, each in a file named by the hash of what it is of."""
+"""Grounds that were computed once, in a folder, each in a file named by the hash of what they are of."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from eval_pipeline.canonical import canonical_bytes
-from eval_pipeline.evidence import write_atomically
+from eval_pipeline.evidence import json_bytes, read_json, write_atomically
+from eval_pipeline.studies.label_signal.analysis import Grounds
 from eval_pipeline.studies.label_signal.sensitivity.worlds import Known
 
 
 def kept_in(folder: Path) -> Known:
     """What is kept in a folder; a file that cannot be read is computed again."""
 
-    def known(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def known(key: str, compute: Callable[[], Grounds]) -> Grounds:
         path = folder / key[:2] / f"{key}.json"
         try:
-            found: dict[str, Any] = json.loads(path.read_bytes())
+            found: Grounds = read_json(path.read_bytes(), Grounds)
         except (OSError, ValueError):
-            data = canonical_bytes(compute())
-            write_atomically(path, data)
-            found = json.loads(data)  # as it will be read the next time, the order of its names included
+            found = compute()
+            write_atomically(path, json_bytes(found, Grounds))
         return found
 
     return known
@@ -28,11 +25,11 @@ def kept_in(folder: Path) -> Known:
 
 def kept_in_memory() -> Known:
     """What is kept as long as the process lives."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Grounds] = {}
 
-    def known(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def known(key: str, compute: Callable[[], Grounds]) -> Grounds:
         if key not in found:
-            found[key] = json.loads(canonical_bytes(compute()))  # as a folder gives it
+            found[key] = compute()
         return found[key]
 
     return known

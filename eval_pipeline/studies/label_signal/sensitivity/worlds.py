@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from eval_pipeline.canonical import content_hash
-from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.label_signal.analysis import Grounds, grounds_of
-from eval_pipeline.studies.label_signal.conclusion import Conclusion, conclude
+from eval_pipeline.studies.label_signal.conclusion import conclude
 from eval_pipeline.studies.label_signal.plan import LabelSignalPlan
 from eval_pipeline.studies.label_signal.ratings import Ratings
 from eval_pipeline.studies.label_signal.seeds import rng_of
@@ -44,8 +43,10 @@ class Outcome:
 
 
 Progress = Callable[[int, int], None]
-Known = Callable[[str, Callable[[], dict[str, Any]]], dict[str, Any]]
-"""Gives what is kept under a key, or computes it and keeps it."""
+Known = Callable[[str, Callable[[], Grounds]], Grounds]
+"""Gives the grounds that are kept under a key, or computes them and keeps them."""
+
+_OF_GROUNDS = {"seed", "agreement", "scores", "drift", "raters", "triage", "coverage", "simulation"}
 
 
 def _unsaid(done: int, total: int) -> None:
@@ -125,24 +126,25 @@ def outcomes(
 
     Args:
         track, tracks, plan: as in `variants`.
-        known: where outcomes are kept by the hash of track, plan and world.
+        known: where grounds are kept, by the hash of the track, the world and what of the plan they depend on; so a
+            threshold that is changed is held against grounds that are there.
         progress: is told how many worlds are done, of how many.
 
     """
-    seal, content = seal_of(plan), track.hash
+    of = [CODE, track.hash, _plan_of_grounds(plan)]
     chances: dict[tuple[object, int], Chance] = {}
 
-    def computed(world: World) -> dict[str, Any]:
+    def computed(world: World) -> Grounds:
         place = (tuple(one.id for one in world.pool), world.batches)
         if place not in chances:
             chances[place] = chance_of(track, world, seed=plan.seed)
-        return plain_conclusion(conclude(grounds_in(track, world, chances[place], plan), plan))
+        return grounds_in(track, world, chances[place], plan)
 
     found, worlds = [], variants(track, tracks, plan)
     for done, one in enumerate(worlds, 1):
-        key = content_hash([CODE, content, seal, _plain(one.world)])
+        key = content_hash([*of, _plain(one.world)])
         kept = known(key, lambda world=one.world: computed(world))  # type: ignore[misc]
-        found.append(Outcome(one.axis, one.name, kept["recommendation"], kept["rule"], kept["standings"]))
+        found.append(_outcome(one.axis, one.name, kept, plan))
         progress(done, len(worlds))
     return tuple(found)
 
@@ -158,33 +160,33 @@ def outcomes_of_people(
     progress: Progress = _unsaid,
 ) -> tuple[Outcome, ...]:
     """What people's ratings come to with all raters, and without each in turn: the only worlds there are for them."""
-    of = [CODE, track.hash, ratings.hash, seal_of(plan), [asdict(one) for one in adjudicated]]
+    of = [CODE, track.hash, ratings.hash, _plan_of_grounds(plan), [asdict(one) for one in adjudicated]]
 
-    def computed(kept: Ratings) -> dict[str, Any]:
+    def computed(kept: Ratings) -> Grounds:
         units = set(kept.units)
         resolved = [one for one in adjudicated if one.unit in units]
         queued = queue(kept, track.rubric, plan.triage)
-        return plain_conclusion(conclude(grounds_of(track, kept, queued, resolved, base.contested, plan), plan))
+        return grounds_of(track, kept, queued, resolved, base.contested, plan)
 
-    whole = plain_conclusion(conclude(base, plan))
-    found = [Outcome("baseline", REFERENCE, whole["recommendation"], whole["rule"], whole["standings"])]
+    found = [_outcome("baseline", REFERENCE, base, plan)]
     for place, name in enumerate(ratings.raters if len(ratings.raters) > 1 else ()):
         key = content_hash([*of, name])
         kept = known(key, lambda place=place: computed(ratings.where(ratings.rater != place)))  # type: ignore[misc]
-        found.append(
-            Outcome("leave_one_out", f"without {name}", kept["recommendation"], kept["rule"], kept["standings"])
-        )
+        found.append(_outcome("leave_one_out", f"without {name}", kept, plan))
         progress(place + 1, len(ratings.raters))
     return tuple(found)
 
 
-def plain_conclusion(conclusion: Conclusion) -> dict[str, Any]:
-    """A conclusion as it is kept and compared."""
-    return {
-        "recommendation": conclusion.recommended.recommendation.value,
-        "rule": conclusion.recommended.rule,
-        "standings": {f"{claim.kind}: {claim.subject}": claim.standing.value for claim in conclusion.claims},
-    }
+def _outcome(axis: Axis, name: str, grounds: Grounds, plan: LabelSignalPlan) -> Outcome:
+    """What grounds come to under a plan."""
+    found = conclude(grounds, plan)
+    standings = {f"{claim.kind}: {claim.subject}": claim.standing.value for claim in found.claims}
+    return Outcome(axis, name, found.recommended.recommendation.value, found.recommended.rule, standings)
+
+
+def _plan_of_grounds(plan: LabelSignalPlan) -> dict[str, Any]:
+    """What of a plan grounds depend on; the rest decides what they come to."""
+    return plan.model_dump(mode="json", include=_OF_GROUNDS)
 
 
 def _plain(world: World) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from eval_pipeline.studies.label_signal.sensitivity.worlds import (
     Variant,
     outcomes,
     outcomes_of_people,
-    plain_conclusion,
     slots_of,
     variants,
 )
@@ -34,10 +33,11 @@ from eval_pipeline.studies.label_signal.study import grounds_in
 from eval_pipeline.studies.label_signal.track import Track
 from eval_pipeline.studies.label_signal.triage import Adjudicated, queue
 from tests.studies.label_signal.conftest import ratings_of
+from tests.studies.label_signal.sensitivity import made_up
 from tests.studies.label_signal.sensitivity.made_up import with_sensitivity
 
 AXES = ["baseline", "contested", "random_contested", "noise", "contested_gain", "leave_one_out"]
-CANNED = {"recommendation": "invest", "rule": "sound", "standings": {}}
+CANNED = made_up.grounds()
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +217,8 @@ def test_each_world_comes_to_what_it_comes_to_by_itself(small: Track, brief: Lab
     found = outcomes(small, (small,), brief, kept_in_memory())
     for one, variant in zip(found, variants(small, (small,), brief), strict=True):
         chance = chance_of(small, variant.world, seed=brief.seed)
-        alone = plain_conclusion(conclude(grounds_in(small, variant.world, chance, brief), brief))
-        assert (one.recommendation, one.rule, one.standings) == tuple(alone.values())
+        alone = concluded(grounds_in(small, variant.world, chance, brief), brief)
+        assert (one.recommendation, one.rule, one.standings) == alone
 
 
 def test_worlds_that_are_alike_are_computed_once(small: Track, brief: LabelSignalPlan, computed: list[World]) -> None:
@@ -282,15 +282,21 @@ def test_a_file_that_is_gone_or_broken_is_computed_again(
     assert gone.exists()
 
 
-def test_another_plan_trusts_nothing_that_was_kept_under_this_one(
+def test_another_threshold_or_one_world_more_computes_only_what_is_new(
     tmp_path: Path, small: Track, brief: LabelSignalPlan, computed: list[World]
 ) -> None:
-    """Not even where it has one world more and all others are the same: the key holds the seal of the whole plan."""
+    """Grounds do not depend on what is held against them: a plan of other thresholds finds them all."""
     outcomes(small, (small,), brief, kept_in(tmp_path))
     fresh = len(computed)
     wider = with_sensitivity(brief, noise_gains=(*brief.sensitivity.noise_gains, Fraction(140, 100)))
     outcomes(small, (small,), wider, kept_in(tmp_path))
-    assert len(computed) == 2 * fresh + 1
+    assert len(computed) == fresh + 1
+    never = brief.model_copy(
+        update={"decision": brief.decision.model_copy(update={"recalibrate_alpha_below": Fraction(1)})}
+    )
+    found = outcomes(small, (small,), never, kept_in(tmp_path))
+    assert len(computed) == fresh + 1
+    assert as_bytes(found) == as_bytes(outcomes(small, (small,), never, kept_in_memory()))
 
 
 def test_where_nothing_is_contested_it_does_not_matter_how_much_that_would_weigh(
@@ -311,7 +317,7 @@ def keys_of(ask: Callable[[Known], object]) -> list[str]:
     """The keys under which outcomes are asked for; none is computed."""
     keys: list[str] = []
 
-    def known(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def known(key: str, compute: Callable[[], Grounds]) -> Grounds:
         keys.append(key)
         return CANNED
 
@@ -344,7 +350,7 @@ def test_another_track_plan_or_world_has_another_key(small: Track, brief: LabelS
     ]
     plans = [
         brief.model_copy(update={"seed": brief.seed + 1}),
-        brief.model_copy(update={"decision": brief.decision.model_copy(update={"hold_factor": Fraction(9)})}),
+        brief.model_copy(update={"drift": brief.drift.model_copy(update={"permutations": 98})}),
         brief.model_copy(update={"scores": brief.scores.model_copy(update={"permutations": 98})}),
     ]
     simulation = brief.simulation
@@ -409,6 +415,13 @@ def of_people(track: Track, ratings: Ratings, plan: LabelSignalPlan) -> Grounds:
     return grounds_of(track, ratings, queue(ratings, track.rubric, plan.triage), ADJUDICATED, (), plan)
 
 
+def concluded(grounds: Grounds, plan: LabelSignalPlan) -> tuple[str, str, dict[str, str]]:
+    """What grounds come to, as an outcome says it."""
+    found = conclude(grounds, plan)
+    standings = {f"{claim.kind}: {claim.subject}": claim.standing.value for claim in found.claims}
+    return found.recommended.recommendation.value, found.recommended.rule, standings
+
+
 def test_people_have_no_other_worlds_than_each_of_them_left_out(
     small: Track, people: Ratings, brief: LabelSignalPlan
 ) -> None:
@@ -420,8 +433,7 @@ def test_people_have_no_other_worlds_than_each_of_them_left_out(
     ]
     for place, one in enumerate(found):
         kept = people if place == 0 else people.where(people.rater != place - 1)
-        alone = plain_conclusion(conclude(of_people(small, kept, brief), brief))
-        assert (one.recommendation, one.rule, one.standings) == tuple(alone.values())
+        assert (one.recommendation, one.rule, one.standings) == concluded(of_people(small, kept, brief), brief)
     # Without the one who is at odds they agree.
     assert found[0].standings["descriptive: correct"] == "block"
     assert found[4].standings["descriptive: correct"] == "pass"
@@ -444,8 +456,8 @@ def test_answers_that_only_the_one_left_out_rated_leave_the_study_with_their_adj
     without = fewer.where(fewer.rater != 3)
     assert ("q1", "old") not in without.units
     queued = queue(without, small.rubric, brief.triage)
-    alone = plain_conclusion(conclude(grounds_of(small, without, queued, (), (), brief), brief))
-    assert (found[4].recommendation, found[4].rule, found[4].standings) == tuple(alone.values())
+    alone = concluded(grounds_of(small, without, queued, (), (), brief), brief)
+    assert (found[4].recommendation, found[4].rule, found[4].standings) == alone
 
 
 def test_other_ratings_adjudications_or_plans_of_people_have_other_keys(
