@@ -30,7 +30,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/extraction_power.py
 	@$(BIN)/python benchmarks/calls.py
 	@$(BIN)/python -m benchmarks.correction
-	@$(BIN)/python benchmarks/label_signal.py
+	@$(BIN)/python -m benchmarks.label_signal
 	@$(BIN)/python benchmarks/judging.py
 
 # Needs uv; writes hashes and no address of an index.
