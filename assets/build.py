@@ -10,6 +10,7 @@ from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
 from assets.partitions import SENSORS
 from assets.resources import Home, StudyInputs, home_folder, judge_endpoint
+from assets.schedules import SCHEDULES
 
 
 def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
@@ -25,6 +26,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
         asset_checks=dg.load_asset_checks_from_package_module(assets.studies),
         jobs=JOBS,
         sensors=SENSORS,
+        schedules=SCHEDULES,
         resources=resources | dict(resource_overrides or {}),
         executor=dg.in_process_executor,
     )

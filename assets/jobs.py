@@ -2,6 +2,8 @@
 
 import dagster as dg
 
+from eval_pipeline.studies.loops import STUDIES
+
 _SHEET = dg.AssetSelection.assets("human_check_sheet")
 _GOLD = dg.AssetSelection.assets("gold_set").without_checks()  # its check reads the plan of a calibration
 
@@ -29,4 +31,19 @@ label_signal = dg.define_asset_job(
     description="Label signal of one track, from its ratings to claims, recommendation, sensitivity and the report.",
 )
 
-JOBS = [extraction, human_check_draw, judge_calibration, label_signal]
+
+def group_of(study: str) -> str:
+    """The name of a closed loop as Dagster takes it: of its group, and of its job."""
+    return study.replace("-", "_")
+
+
+LOOPS = [
+    dg.define_asset_job(
+        group_of(study.name),
+        selection=dg.AssetSelection.groups(group_of(study.name)),
+        description=f"The closed loop {study.name}, from its sealed plan to its verdict, charts and report.",
+    )
+    for study in STUDIES
+]
+
+JOBS = [extraction, human_check_draw, judge_calibration, label_signal, *LOOPS]

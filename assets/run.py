@@ -10,15 +10,17 @@ from typing import Any
 from uuid import uuid4
 
 import dagster as dg
-from dagster import DagsterExecutionInterruptedError, DagsterInstance
+from dagster import DagsterEventType, DagsterExecutionInterruptedError, DagsterInstance
+from dagster._core.errors import DagsterAssetCheckFailedError
 from dagster._core.instance.ref import InstanceRef
 
 from assets.build import build_defs
+from assets.jobs import group_of
 from assets.partitions import TRACKS
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import pinned
-from eval_pipeline.errors import Interrupted, OutputRefused
+from eval_pipeline.errors import Interrupted, OutputRefused, SealBroken
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
@@ -95,6 +97,16 @@ def run_tracks(inputs: Mapping[str, Any], tracks: Sequence[str]) -> StudyRun:
     return StudyRun(document, Path(inputs["out"]))
 
 
+def run_loop(study: str, inputs: Mapping[str, Any]) -> StudyRun:
+    """Runs a closed loop.
+
+    Raises: SealBroken: a blocking check failed, with what it said; and whatever an asset refuses.
+    """
+    group = group_of(study)
+    with _executed(group, inputs) as result:
+        return StudyRun(result.asset_value(f"{group}_verdict"), Path(inputs["out"]))
+
+
 def offer_tracks(tracks: Sequence[str]) -> None:
     """Makes tracks partitions, so that the user interface offers them before its sensor has looked."""
     with _instance(dagster_home()) as instance:
@@ -116,11 +128,25 @@ def _executed(
                 instance=instance,
                 partition_key=partition,
             )
+        except DagsterAssetCheckFailedError:
+            raise SealBroken(_said_by_the_check(instance)) from None
         except DagsterExecutionInterruptedError:
             raise Interrupted(
                 "the run was interrupted; what was judged is kept, and the same command goes on from there"
             ) from None
         yield result
+
+
+def _said_by_the_check(instance: DagsterInstance) -> str:
+    """What the blocking check said that ended the last run."""
+    (record,) = instance.get_run_records(limit=1)
+    failed = [
+        event.asset_check_evaluation_data
+        for entry in instance.all_logs(record.dagster_run.run_id)
+        if (event := entry.dagster_event) and event.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
+        if not event.asset_check_evaluation_data.passed
+    ]
+    return str(failed[-1].description)
 
 
 def run_pilot(inputs: StudyInputs, plan: ExtractionPlan, *, entries: int) -> PilotFindings:

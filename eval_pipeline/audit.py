@@ -14,16 +14,20 @@ from typing import Any, Literal
 from eval_pipeline.errors import AuditRefused
 
 Form = Literal["as it is", "times 100", "halved"]
-Standing = Literal["bound", "exempt", "unbound", "mismatch", "no_such_path"]
+Standing = Literal["bound", "exempt", "unbound", "mismatch", "no_such_path", "withheld"]
 
+_SIGNIFICANT = 2  # digits of a number that was rounded
 _FINEST = 4  # decimals to which a literal without a path is compared
 _COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 _EXEMPT = re.compile(r"\s*audit:\s*exempt\s*,?\s*(.*?)\s*$", re.DOTALL)
 _END = re.compile(r"\s*audit:\s*end\s*$")
 _BINDING = re.compile(r"\s*<!--\s*=\s*(/.*?)\s*-->")
 _NUMBER = re.compile(
-    r"(?<![\w.,/:\-])(?P<sign>[+\-−])?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<percent>\s?%)?(?![\w/:]|[.,\-]\d)"
+    r"(?<![\w.])(?<![A-Za-z_]-)(?<!\d,)"  # not within a name, a version or a number
+    r"(?P<sign>(?<![\w%)])[+\-−])?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<percent>\s?%)?(?!\d|\.\d)"
 )
+_PLACE = re.compile(r"\s*(\d{1,3})[.)](?=\s)")
 _IN_TEXT = re.compile(r"(?<![\w.])[+-]?(?:\d+\.\d+|\.\d+|\d+)(?![\w.]|\.\d)")
 _SKIPPED = (
     re.compile(r"^(```|~~~).*?^\1\s*?$", re.DOTALL | re.MULTILINE),  # fenced code
@@ -34,9 +38,9 @@ _SKIPPED = (
     re.compile(r"\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z?)?"),  # dates
     re.compile(r"\b(?:ADR|RFC|ISO|PEP)[-\s]?\d+\b"),
     re.compile(r"\b\d+(?:st|nd|rd|th)\b"),
-    re.compile(r"^\s*\d+[.)]\s", re.MULTILINE),  # places of a numbered list
     re.compile(r"(?<![\d.])0\d+(?![\d.])"),  # whole numbers that lead with a zero
-    re.compile(r"\((?:[^()\n]*[\s,])?(?:19|20)\d\d\)"),  # a year of a source
+    re.compile(r"\((?:[^()\d\n]*[\s,])?(?:19|20)\d\d\)"),  # a year of a source
+    re.compile(r"\b\d+(?:\.\d+){2,}\b"),  # versions
 )
 
 
@@ -107,12 +111,31 @@ def candidates(literal: str, results: Any) -> tuple[Candidate, ...]:
 def _bound(line: int, literal: str, path: str, results: Mapping[str, Any]) -> Finding:
     try:
         value = _at(path, results)
-    except (KeyError, IndexError, ValueError):
+    except (KeyError, IndexError, ValueError, TypeError):
         return Finding(line, literal, "no_such_path", path)
+    if withheld := _withheld(path, results):
+        return Finding(line, literal, "withheld", withheld)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Finding(line, literal, "mismatch", f"{path} is {value!r}, no number")
-    fits = any(_stands_for(literal, Decimal(repr(value)), form) for form in ("as it is", "times 100"))
+    number, percent = Decimal(repr(value)), literal.endswith("%")
+    fits = _stands_for(literal, number, "times 100" if percent else "as it is") and _says_enough(
+        literal, number, percent
+    )
     return Finding(line, literal, "bound" if fits else "mismatch", path if fits else f"{path} is {value!r}")
+
+
+def _says_enough(literal: str, value: Decimal, percent: bool) -> bool:
+    """Whether a rounded number keeps two significant digits: "1" says nothing of .904."""
+    shown, _ = _decimal(literal)
+    exact = shown == (value * 100 if percent else value)
+    return exact or len(str(abs(shown)).replace(".", "").lstrip("0")) >= _SIGNIFICANT
+
+
+def _withheld(path: str, results: Mapping[str, Any]) -> str | None:
+    """The claim's number that a path leads to or into, if the results withhold it."""
+    study = results.get(path.split("/")[1], {})
+    withheld = study.get("withheld", ()) if isinstance(study, Mapping) else ()
+    return next((one for one in withheld if path == one or path.startswith(f"{one}/")), None)
 
 
 def _unbound(line: int, literal: str, results: Mapping[str, Any]) -> Finding:
@@ -125,6 +148,8 @@ def _at(path: str, results: Any) -> Any:
     value = results
     for part in path.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and not name.isdecimal():
+            raise KeyError(name)
         value = value[int(name)] if isinstance(value, list) else value[name]
     return value
 
@@ -206,4 +231,17 @@ def _blanked(document: str) -> str:
     text = _COMMENT.sub(blank, document)
     for pattern in _SKIPPED:
         text = pattern.sub(blank, text)
-    return text
+    return _without_places(text)
+
+
+def _without_places(text: str) -> str:
+    """The text without the places of its numbered lists: of a line that leads with 1, or one more than the last."""
+    lines, expected = [], 1
+    for line in text.split("\n"):
+        place = _PLACE.match(line)
+        if place and int(place.group(1)) in (1, expected):
+            expected = int(place.group(1)) + 1
+            lines.append(" " * place.end() + line[place.end() :])
+        else:
+            lines.append(line)
+    return "\n".join(lines)

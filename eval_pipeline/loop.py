@@ -1,8 +1,9 @@
 """What every closed loop promises before its data, and what it leaves behind: plans, constants and charts."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -88,6 +89,19 @@ class Constant:
     def heuristic(self) -> bool:
         """Whether something of its origin is missing."""
         return None in (self.script, self.computed_on, self.n, self.data)
+
+
+def dated(constants: Sequence[Mapping[str, Any]], on: date) -> list[dict[str, Any]]:
+    """Constants of a document with the day on which they were computed, where all else of their origin is there.
+
+    Whoever runs a study knows the day, and the study does not; a constant without script, N or data stays a heuristic.
+    """
+    return [
+        dict(one) | {"computed_on": on.isoformat(), "heuristic": False}
+        if one["computed_on"] is None and None not in (one["script"], one["n"], one["data"])
+        else dict(one)
+        for one in constants
+    ]
 
 
 @dataclass(frozen=True, slots=True)

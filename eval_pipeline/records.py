@@ -47,6 +47,10 @@ class Reason(StrEnum):
     DRIFT = "drift"
     RUBRIC_GAPS = "rubric_gaps"
     DEPTH = "depth"
+    DEPENDENT = "dependent"
+    MECHANISM_BROKEN = "mechanism_broken"
+    BASELINE_CHANGED = "baseline_changed"
+    NO_VARIATION = "no_variation"
     THRESHOLD_MISSED = "threshold_missed"
 
 

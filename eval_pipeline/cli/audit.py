@@ -14,6 +14,7 @@ _MENDS = {
     "unbound": "bind it with <!-- = /path --> right after it, or exempt it with a reason",
     "mismatch": "mend the number or the path",
     "no_such_path": "the results hold no such path; mend it",
+    "withheld": "a claim about it is withheld; do not quote it",
 }
 
 
@@ -50,6 +51,8 @@ def _sentence(one: Finding) -> str:
     if one.standing == "unbound":
         hint = f" (it may be {one.about})" if one.about else ""
         return f"{one.literal} has no path{hint}; {_MENDS['unbound']}"
+    if one.standing == "withheld":
+        return f"{one.literal} is bound to {one.about}; {_MENDS['withheld']}"
     if one.standing == "mismatch":
         return f"{one.literal} is bound, but {one.about}; {_MENDS['mismatch']}"
     return f"{one.literal} is bound to {one.about}; {_MENDS['no_such_path']}"

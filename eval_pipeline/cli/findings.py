@@ -44,6 +44,14 @@ def conclude_tracks(document: dict[str, Any], out: Path, results: str) -> None:
     sys.exit(status)
 
 
+def conclude_loop(document: dict[str, Any], out: Path, verdict: str) -> None:
+    """Prints the decision and the verdict of a closed loop, and exits with what it says."""
+    typer.echo(f"decision: {document['decision']['word']}: {document['decision']['reason']}")
+    if document["simulated"]:
+        typer.echo("generated: nobody ran this, the log was generated with a known truth")
+    conclude(document, out, verdict)
+
+
 @contextlib.contextmanager
 def progress_shown() -> Iterator[None]:
     """What long steps say of their progress, on stderr."""

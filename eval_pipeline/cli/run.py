@@ -8,6 +8,7 @@ import typer
 from assets.resources import tracks_folder
 from assets.run import run_study, run_tracks
 from eval_pipeline.cli.findings import conclude, conclude_tracks, progress_shown
+from eval_pipeline.cli.loops import add_loops
 from eval_pipeline.cli.options import (
     CapRequests,
     CapTokens,
@@ -34,6 +35,7 @@ _BROKEN_INPUT = frozenset(
 )
 
 run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to its verdict.")
+add_loops(run)
 
 
 @run.command(

@@ -29,5 +29,9 @@ REASON_WORDS = {
     "drift": "Scores move over the batches.",
     "rubric_gaps": "Adjudicators blame the rubric too often.",
     "depth": "A track of this depth may not claim that.",
+    "dependent": "Judges err together more often than chance has it.",
+    "mechanism_broken": "What the loop does shows no effect; look into it.",
+    "baseline_changed": "Runs were measured by other code than the frozen one.",
+    "no_variation": "All runs are alike, which says nothing of how far chance goes.",
     "threshold_missed": "The bar is missed.",
 }

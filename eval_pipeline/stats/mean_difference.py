@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from sys import float_info
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -71,7 +72,7 @@ def welch_difference(first: Moments, second: Moments, *, level: Number) -> MeanD
     Source: Welch (1947), Biometrika 34(1/2), 28-35.
 
     """
-    return _difference(*(_of_values(one) for one in (first, second)), level)
+    return _difference(_of_values(first), _of_values(second), level)
 
 
 def clustered_difference(
@@ -97,11 +98,8 @@ def clustered_difference(
         Biometrics Bulletin 2(6), 110-114 (degrees of freedom).
 
     """
-    sides = [
-        _of_clusters(values, clusters, name)
-        for values, clusters, name in ((first, first_clusters, "first"), (second, second_clusters, "second"))
-    ]
-    return _difference(sides[0], sides[1], level)
+    sides = _of_clusters(first, first_clusters, "first"), _of_clusters(second, second_clusters, "second")
+    return _difference(*sides, level)
 
 
 def effective_size(first: int, second: int) -> Fraction:
@@ -148,5 +146,6 @@ def _difference(first: _Side, second: _Side, level: Number) -> MeanDifference:
         std_error=error,
         degrees=degrees,
         interval=Interval(estimate - half, estimate + half, coverage),
-        p_value=float(2 * stdtr(degrees, -abs(estimate) / error)),
+        # A true p is never 0, though it may be too small for a float.
+        p_value=max(float(2 * stdtr(degrees, -abs(estimate) / error)), float_info.min),
     )

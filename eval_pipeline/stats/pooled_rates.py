@@ -12,8 +12,9 @@ from eval_pipeline.stats.arrays import ArrayLike, Counts, Reals, counts, in_a_ro
 from eval_pipeline.stats.beta_binomial import Beta
 from eval_pipeline.stats.scalars import open_share, whole_number
 
-_REACH = 10.0  # standard errors of the common mean, on the scale of log odds, over which it is integrated
-_STEPS = 61
+_REACH = 8.0  # standard errors of the common mean, on the scale of log odds, over which it is integrated
+_STEPS = 33
+_NEGLIGIBLE = 1e-8  # of all probability, beside the likeliest point's
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def _integrand(hit: Counts, total: Counts, centre: Beta, nodes: int) -> tuple[Re
     for x, n in zip(hit, total, strict=True):
         density += betaln(a + x, b + n - x) - betaln(a, b)
     weights = np.exp(density - logsumexp(density))
-    return a.ravel(), b.ravel(), weights.ravel()
+    kept = weights > _NEGLIGIBLE * weights.max()
+    return a[kept], b[kept], weights[kept] / weights[kept].sum()
 
 
 def _about(hit: Counts, total: Counts, centre: Beta, concentration: Reals) -> tuple[Reals, Reals]:
@@ -105,6 +107,6 @@ def _rate(a: Reals, b: Reals, weights: Reals, coverage: float) -> PooledRate:
     tail = (1 - coverage) / 2
 
     def end(share: float) -> float:
-        return float(brentq(lambda rate: float(weights @ betainc(a, b, rate)) - share, 0.0, 1.0, xtol=1e-10))
+        return float(brentq(lambda rate: float(weights @ betainc(a, b, rate)) - share, 0.0, 1.0, xtol=1e-8))
 
     return PooledRate(float(weights @ (a / (a + b))), Interval(end(tail), end(1 - tail), coverage))

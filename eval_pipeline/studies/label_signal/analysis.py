@@ -31,7 +31,7 @@ from eval_pipeline.studies.label_signal.raters import (
     profiles,
 )
 from eval_pipeline.studies.label_signal.ratings import Ratings
-from eval_pipeline.studies.label_signal.rubric import composites, unweighted
+from eval_pipeline.studies.label_signal.rubric import unweighted, whole_composites
 from eval_pipeline.studies.label_signal.track import Track
 from eval_pipeline.studies.label_signal.triage import Adjudicated, Queued, Summary, summary
 
@@ -116,10 +116,11 @@ def grounds_of(
 
     """
     seed, rubric, about = plan.seed, track.rubric, track.about
-    scores = composites(rubric, ratings.scores, unscored=plan.scores.unscored)
+    scores = whole_composites(rubric, ratings.scores, unscored=plan.scores.unscored)
     if np.isnan(scores).all():
         raise InputRefused(
-            f"track {track.key!r}: no dimension that has a weight was ever rated; rate one, or give another a weight"
+            f"track {track.key!r}: nobody rated an answer on all dimensions that have a weight and were rated anywhere;"
+            " rate them together, or give another a weight"
         )
     return Grounds(
         track=track.key,
@@ -139,8 +140,17 @@ def grounds_of(
         profiles=profiles(ratings, track, contested, plan.raters),
         contested=tuple(key for key in rubric.keys if key in contested),
         triage=summary(ratings, track, tuple(queued), tuple(adjudicated)),
-        coverage=coverage(about.strata, track.items, adequate=plan.coverage.adequate) if track.items else None,
+        coverage=_coverage(track, ratings, plan),
     )
+
+
+def _coverage(track: Track, ratings: Ratings, plan: LabelSignalPlan) -> Covered | None:
+    """How the items that were rated cover the declared design; None where the track holds no items."""
+    if not track.items:
+        return None
+    rated = frozenset(ratings.items)
+    items = [item for item in track.items if item.item_id in rated]
+    return coverage(track.about.strata, items, adequate=plan.coverage.adequate)
 
 
 def details_of(
@@ -154,7 +164,7 @@ def details_of(
         positions: what `positions_of` gave.
 
     """
-    scores = composites(track.rubric, ratings.scores, unscored=plan.scores.unscored)
+    scores = whole_composites(track.rubric, ratings.scores, unscored=plan.scores.unscored)
     codes = detected_codes(ratings, track, plan.detection)
     return Details(
         coefficients=coefficients(ratings, track.rubric, grounds.alphas, plan.agreement, seed=plan.seed),

@@ -14,6 +14,8 @@ from eval_pipeline.studies.label_signal.ratings import Ratings
 from eval_pipeline.studies.label_signal.seeds import rng_of
 from eval_pipeline.studies.label_signal.track import About
 
+_RATINGS_OF_A_BATCH = 2  # where most have one, no exchange changes the range of the means
+
 
 @dataclass(frozen=True, slots=True)
 class DriftFound:
@@ -44,6 +46,9 @@ def drift_found(ratings: Ratings, scores: Reals, about: About, plan: Drift, *, s
     if not ratings.has_batches:
         return DriftFound((), (), None, None, None, False, "the ratings do not say when they were given")
     scored = ~np.isnan(scores)
+    if np.median(np.bincount(ratings.batch[scored])) < _RATINGS_OF_A_BATCH:
+        why = f"there are {len(ratings.batches)} batches for {int(scored.sum())} ratings; name fewer, such as the days"
+        return DriftFound(ratings.batches, (), None, None, None, False, why)
     cluster = ratings.unit if about.design.drift_within == "response" else ratings.rater
     try:
         found = drift(

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.document import plain_interval, plain_number, plain_value
 from eval_pipeline.records import Outcome, Reason
@@ -65,6 +67,7 @@ def track_document(
         "limitations": [
             *([SIMULATED] if grounds.simulated else []),
             *([NO_EFFECTS] if track.effects_missing else []),
+            *_unrated(studied),
             *track.about.known_limitations,
         ],
         "counts": {
@@ -132,6 +135,27 @@ def track_document(
     }
 
 
+def _unrated(studied: Studied) -> list[str]:
+    """What the ratings leave out: dimensions, systems, and answers that were rated in part."""
+    rubric, ratings = studied.track.rubric, studied.ratings
+    present = ~np.isnan(ratings.scores)
+    weighed = np.array([bool(one.weight) for one in rubric.dimensions])
+    rated = weighed & present.any(axis=0)
+    never = [key for place, key in enumerate(rubric.keys) if not present[:, place].any()]
+    systems = [system for system in studied.track.about.systems if system not in ratings.systems]
+    part = int((~present[:, rated]).any(axis=1).sum())
+    found = []
+    if never:
+        found.append(f"Nobody rated {', '.join(never)}; composites rest on the other dimensions.")
+    if systems:
+        found.append(f"Nobody rated {', '.join(systems)}.")
+    if part:
+        found.append(
+            f"{part} of {len(ratings)} ratings leave a dimension out that has a weight, and have no composite."
+        )
+    return found
+
+
 def plain_label_claim(claim: Claim) -> dict[str, Any]:
     """A claim with its checks; the number of one that is withheld is None, and the reasons are its detail."""
     worst = [
@@ -197,6 +221,22 @@ def sensitivity_document(found: SensitivityFindings, *, of: Mapping[str, str]) -
     }
 
 
+def _withheld(key: str, document: Mapping[str, Any]) -> list[str]:
+    """The paths of the numbers that claims are withheld about, which no document may quote."""
+    of_kind = {
+        "descriptive": ("agreement", ("alpha",)),
+        "measurement": ("systems", ("mean", "interval")),
+        "ranking": ("comparisons", ("effect", "interval", "in_levels/effect")),
+    }
+    return [
+        f"/{STUDY}/tracks/{key}/{section}/{claim['subject']}/{name}"
+        for claim in document["claims"]
+        if claim["outcome"] == Outcome.SKIP.value
+        for section, names in [of_kind[claim["kind"]]]
+        for name in names
+    ]
+
+
 def portfolio_document(
     tracks: Mapping[str, Mapping[str, Any]], skipped: Mapping[str, str], *, plan: str, seal: str
 ) -> dict[str, Any]:
@@ -220,6 +260,7 @@ def portfolio_document(
         "simulated": any(document["simulated"] for document in tracks.values()),
         "ledger": whole | {"block_rate": round(whole["blocked"] / whole["claims"], 3) if whole["claims"] else None},
         "runs": sum(document["sensitivity"]["runs"] for document in tracks.values() if document.get("sensitivity")),
+        "withheld": [path for key, document in tracks.items() for path in _withheld(key, document)],
         "tracks": {key: dict(document) for key, document in tracks.items()},
         "skipped_tracks": dict(skipped),
     }

@@ -60,7 +60,8 @@ def effect_vs_mde(effect: Number | None, mde: Number | None, policy: Policy) -> 
         return Check("effect_vs_mde", Standing.BLOCK, "the smallest detectable difference cannot be computed")
     bar = Fraction(mde) * policy.mde_margin
     large = reaches(abs(float(effect)), bar)
-    detail = f"the difference is {abs(float(effect)):.4f}, the smallest that could be detected {float(bar):.4f}"
+    smallest = f"the smallest that could be detected, {float(bar):.4f}"
+    detail = f"the difference reaches {smallest}" if large else f"the difference lies below {smallest}"
     return Check("effect_vs_mde", Standing.PASS if large else Standing.BLOCK, detail)
 
 
@@ -69,8 +70,7 @@ def interval_excludes_zero(interval: Interval | None) -> Check:
     if interval is None or interval.low is None or interval.high is None:
         return Check("interval_excludes_zero", Standing.BLOCK, "the interval of the difference cannot be computed")
     outside = interval.low > 0 or interval.high < 0
-    where = f"{float(interval.low):.4f} to {float(interval.high):.4f}"
-    detail = f"the interval, {where}, {'leaves out' if outside else 'holds or touches'} zero"
+    detail = f"the interval of the difference {'leaves out' if outside else 'holds or touches'} zero"
     return Check("interval_excludes_zero", Standing.PASS if outside else Standing.BLOCK, detail)
 
 
@@ -103,7 +103,9 @@ def coverage(gap: Number | None, balance: Number | None, absent: Sequence[str], 
 def replication(mean: Number, policy: Policy) -> Check:
     """Whether answers were rated often enough."""
     enough = reaches(mean, policy.replication_at_least)
-    detail = f"an answer has {float(mean):.2f} ratings on average, the bar is {_n(policy.replication_at_least)}"
+    detail = (
+        f"an answer has {float(mean):.2f} ratings in the harmonic mean, the bar is {_n(policy.replication_at_least)}"
+    )
     return Check("replication", Standing.PASS if enough else Standing.BLOCK, detail)
 
 

@@ -70,8 +70,8 @@ class Ratings:
 
     @property
     def replication(self) -> float:
-        """How many raters rated an answer, on average."""
-        return len(self) / len(self.units)
+        """How many raters rated an answer: the harmonic mean, which a few answers that many rated cannot raise."""
+        return len(self.units) / float((1 / np.bincount(self.unit, minlength=len(self.units))).sum())
 
     def by_rater(self, values: Reals) -> Reals:
         """A value of each row as a table of units by raters, NaN where a rater did not rate a unit."""

@@ -129,7 +129,8 @@ def _gather(row: Line, layout: _Layout, sheet: _Sheet) -> None:
         score = _score(value, dimension)
         if score is None:
             levels = ", ".join(f"{level:g}" for level in dimension.levels)
-            fault(name, f"found {found(value)} for dimension {dimension.key!r}, expected one of {levels}")
+            comma = "; write a point for the comma" if isinstance(value, str) and "," in value else ""
+            fault(name, f"found {found(value)} for dimension {dimension.key!r}, expected one of {levels}{comma}")
         elif dimension.key in own:
             what = f"rater {who[2]!r} for item {who[0]!r} of system {who[1]!r} on {dimension.key!r}"
             fault(name, f"found a second score of {what}, expected one; remove either")
@@ -142,10 +143,10 @@ def _who(row: Line, layout: _Layout, fault: _Fault) -> tuple[str, str, str] | No
     names = []
     for column in layout.columns:
         value = row.fields.get(column)
-        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
             fault(column, f"found {'nothing' if value is None else found(value)}, expected a name")
             return None
-        names.append(str(value))
+        names.append(str(value).strip())
     item, system, rater = names
     if system not in layout.systems:
         fault(layout.columns[1], f"found {found(system)}, expected one of {', '.join(layout.systems)}")
@@ -249,6 +250,12 @@ def _whole_faults(rows: Sequence[Mapping[str, Any]], time: str | None) -> list[s
                 where = f"item {row['item_id']!r} of system {row['system_id']!r} by rater {row['rater_id']!r}"
                 what = "found nothing, and a value on other rows; give it on all or on none"
                 faults.append(f"{where}, field {name!r}: {what}")
+    spelt: dict[str, str] = {}
+    for rater in dict.fromkeys(row["rater_id"] for row in rows):
+        other = spelt.setdefault(" ".join(rater.split()).casefold(), rater)
+        if other != rater:
+            what = f"found {rater!r} and {other!r}, which one person may be; spell each rater one way"
+            faults.append(f"field 'rater_id': {what}")
     sources = {row.get("source", "people") for row in rows}
     if len(sources) > 1:
         faults.append("field 'source': found people's and simulated ratings in one file, expected one kind; split it")

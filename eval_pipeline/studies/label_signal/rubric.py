@@ -166,6 +166,23 @@ def composites(rubric: Rubric, scores: Reals, *, unscored: Unscored) -> Reals:
     return np.where(floored.any(axis=1), 0.0, means)
 
 
+def whole_composites(rubric: Rubric, scores: Reals, *, unscored: Unscored) -> Reals:
+    """Composites that may be compared: each over the same dimensions, those with a weight that were rated at all.
+
+    A row on which one of them was left out has none, or else a system would be better for what was not asked of it. By
+    the rule "zero" each row is taken over what was scored on it, as the first version did.
+
+    Args: as in `composites`.
+    Returns: shape (n,), NaN where there is none.
+    """
+    found = composites(rubric, scores, unscored=unscored)
+    if unscored == "zero":
+        return found
+    weighed = np.array([bool(one.weight) for one in rubric.dimensions])
+    rated = weighed & ~np.isnan(scores).all(axis=0)
+    return np.where(np.isnan(scores[:, rated]).any(axis=1), np.nan, found)
+
+
 def unweighted(rubric: Rubric, scores: Reals) -> Reals:
     """The plain mean of the ordered dimensions as shares of their scales; NaN where none was scored.
 

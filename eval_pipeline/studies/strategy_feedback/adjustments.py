@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from eval_pipeline.arms import Arm
 from eval_pipeline.loop import Chart
 from eval_pipeline.studies.strategy_feedback.charts import batch_means, gain_chart
 from eval_pipeline.studies.strategy_feedback.executions import Executions, gain_of
@@ -66,11 +67,17 @@ def learnt(executions: Executions, plan: StrategyFeedbackPlan) -> Learnt:
             f"gain of {strategy} / {context} / {tier}",
             batch_means(gains, batch=plan.updates.batch),
             baseline=plan.updates.baseline_batches,
-            target=plan.expected[strategy].gain * (1 + plan.expected[strategy].adjustment),
+            target=expected_gain(strategy, Arm.TREATMENT, plan),
         )
         adjustments.append(_adjusted((strategy, context, tier), gains, chart, plan))
         charts.append(chart)
     return Learnt(tuple(adjustments), tuple(charts))
+
+
+def expected_gain(strategy: str, arm: Arm, plan: StrategyFeedbackPlan) -> Fraction:
+    """What a selector goes by: the gain as adjusted where the loop is on, and where it is off no history at all."""
+    expected = plan.expected[strategy]
+    return expected.gain * (1 + expected.adjustment) if arm is Arm.TREATMENT else expected.gain
 
 
 def adjustment_of(mean_gain: Fraction, expected: Fraction, updates: Updates) -> Fraction:

@@ -6,13 +6,12 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from eval_pipeline.arms import Arm
-from eval_pipeline.errors import Undefined
+from eval_pipeline.errors import NoVariation
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.arrays import Reals
 from eval_pipeline.stats.mean_difference import clustered_difference, effective_size, welch_difference
 from eval_pipeline.stats.multiplicity import holm
-from eval_pipeline.studies.strategy_feedback.cells import Cell, pooled
+from eval_pipeline.studies.strategy_feedback.cells import rate_moments
 from eval_pipeline.studies.strategy_feedback.executions import Executions
 from eval_pipeline.studies.strategy_feedback.plan import StrategyFeedbackPlan
 
@@ -62,22 +61,19 @@ class Comparison:
         return self.effective >= self.needed
 
 
-def compared(executions: Executions, cells: tuple[Cell, ...], plan: StrategyFeedbackPlan) -> Comparison:
+def compared(executions: Executions, plan: StrategyFeedbackPlan) -> Comparison:
     """All strategies together: what the loop does as a whole, by choosing among them and by what it makes of them.
 
     Args:
         executions: those that are recorded.
-        cells: of the same.
         plan: the level and the planned number.
 
     """
     level = plan.deciding.level
-    return _compared(executions, cells, None, needed=plan.needed_of_all, level=level)
+    return _compared(executions, None, needed=plan.needed_of_all, level=level)
 
 
-def compared_by_strategy(
-    executions: Executions, cells: tuple[Cell, ...], plan: StrategyFeedbackPlan
-) -> tuple[Comparison, ...]:
+def compared_by_strategy(executions: Executions, plan: StrategyFeedbackPlan) -> tuple[Comparison, ...]:
     """Each strategy for itself, with intervals that hold for all of them at once and p-values after Holm.
 
     Runs are assigned, and strategies are chosen: under the loop a strategy may get other inputs than without it. So
@@ -89,7 +85,7 @@ def compared_by_strategy(
     level = 1 - (1 - plan.deciding.level) / len(design.strategies)
     needed = plan.needed * len(design.contexts) * len(design.tiers)
     found = [
-        _compared(executions.where(executions.strategy == number), cells, strategy, needed=needed, level=level)
+        _compared(executions.where(executions.strategy == number), strategy, needed=needed, level=level)
         for number, strategy in enumerate(design.strategies)
     ]
     tested = [one.p_value for one in found if one.p_value is not None]
@@ -103,11 +99,9 @@ def run_means(rates: Reals, runs: np.ndarray) -> Reals:
     return np.asarray(np.bincount(run, weights=rates) / np.bincount(run))
 
 
-def _compared(
-    executions: Executions, cells: tuple[Cell, ...], strategy: str | None, *, needed: int, level: Fraction
-) -> Comparison:
+def _compared(executions: Executions, strategy: str | None, *, needed: int, level: Fraction) -> Comparison:
     on, off = executions.where(executions.treated), executions.where(~executions.treated)
-    of_on, of_off = (pooled(cells, arm, strategy=strategy) for arm in (Arm.TREATMENT, Arm.CONTROL))
+    of_on, of_off = rate_moments(on), rate_moments(off)
     sides = [Side(len(one.run), len(np.unique(one.run)), moments.mean) for one, moments in ((on, of_on), (off, of_off))]
     whole = Comparison(
         strategy=strategy,
@@ -123,10 +117,15 @@ def _compared(
         beside=Beside(None, None, None),
         why=None,
     )
+    for word, side in (("on", whole.on), ("off", whole.off)):
+        if side.runs < 2:
+            return replace(
+                whole, why=f"with the loop {word}, runs with a claim: {side.runs}, and 2 are needed to compare"
+            )
     try:
         found = clustered_difference(on.rates, on.run, off.rates, off.run, level=level)
         welch = welch_difference(of_on, of_off, level=level)
-    except Undefined as refusal:
+    except NoVariation as refusal:
         return replace(whole, why=str(refusal))
     ranks = mannwhitneyu(run_means(on.rates, on.run), run_means(off.rates, off.run), method="asymptotic")
     return replace(

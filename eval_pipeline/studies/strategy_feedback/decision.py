@@ -80,7 +80,8 @@ def after_held_out(first: Decision, standing: HeldOutStanding, interval: Interva
 
 
 def _ends(interval: Interval) -> str:
-    assert interval.low is not None and interval.high is not None
+    assert interval.low is not None
+    assert interval.high is not None
     return f"({interval.level:.0%} interval {_points(interval.low)} to {_points(interval.high)})"
 
 

@@ -60,21 +60,17 @@ def executions_of(log: Log[Execution], plan: StrategyFeedbackPlan) -> Executions
     rows = sorted(log.rows, key=lambda row: row.sequence)
     runs = {run_id: number for number, run_id in enumerate(dict.fromkeys(row.run_id for row in rows))}
     design = plan.design
-    numbers = [
-        (
-            runs[row.run_id],
-            row.arm is Arm.TREATMENT,
-            design.strategies.index(row.strategy),
-            design.contexts.index(row.context),
-            design.tiers.index(row.tier),
-            row.passes,
-            row.claims,
-        )
-        for row in rows
-    ]
-    run, treated, *others = np.array(numbers, dtype=np.int64).reshape(-1, 7).T
-    sure = np.array([(row.confidence, row.reference_confidence) for row in rows], dtype=np.float64).reshape(-1, 2).T
-    return Executions(run, treated.astype(np.bool_), *others, *sure)
+    return Executions(
+        run=np.array([runs[row.run_id] for row in rows], dtype=np.int64),
+        treated=np.array([row.arm is Arm.TREATMENT for row in rows], dtype=np.bool_),
+        strategy=np.array([design.strategies.index(row.strategy) for row in rows], dtype=np.int64),
+        context=np.array([design.contexts.index(row.context) for row in rows], dtype=np.int64),
+        tier=np.array([design.tiers.index(row.tier) for row in rows], dtype=np.int64),
+        passes=np.array([row.passes for row in rows], dtype=np.int64),
+        claims=np.array([row.claims for row in rows], dtype=np.int64),
+        confidence=np.array([row.confidence for row in rows], dtype=np.float64),
+        reference=np.array([row.reference_confidence for row in rows], dtype=np.float64),
+    )
 
 
 def gain_of(confidence: float, reference: float) -> Fraction:

@@ -37,11 +37,6 @@ class Execution(Observation):
             raise ValueError(f"at most as many passes as the {self.claims} claims, found {self.passes}")
         return self
 
-    @property
-    def recorded(self) -> bool:
-        """Whether it says anything: without a claim on the first attempt nothing could pass, and nothing failed."""
-        return self.claims > 0
-
 
 def read(path: Path) -> Log[Execution]:
     """The log of a file.

@@ -1,5 +1,6 @@
 """The plan of a feedback loop: the cells that it is tried in, what it must gain, and when it may move a constant."""
 
+from fractions import Fraction
 from math import ceil
 from typing import Annotated, Literal, Self
 
@@ -9,6 +10,7 @@ from eval_pipeline.loop import LoopPlan
 from eval_pipeline.plan import Count, Exact, Level, Section, Share
 
 _Name = Annotated[str, Field(min_length=1)]
+_LARGEST_SD = Fraction(1, 2)  # of anything between 0 and 1
 
 
 class Design(Section):
@@ -22,7 +24,7 @@ class Design(Section):
     strategies: tuple[_Name, ...]
     contexts: tuple[_Name, ...]
     tiers: tuple[_Name, ...]
-    sd: Annotated[Exact, Field(gt=0, le="0.5")]
+    sd: Annotated[Exact, Field(gt=0, le=_LARGEST_SD)]
     executions_per_run: Count
     intraclass: Share
 

@@ -243,3 +243,117 @@ def test_two_runs_write_the_same_bytes(command: Callable[..., Any], folder: Path
         command("run", "label-signal", "--tracks", folder, "--out", tmp_path / name)
     for file in ("results.json", "report.html", "adjudication-small.csv"):
         assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes()
+
+
+def rated(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text(jsonl(rows))
+    return path
+
+
+def whole_rows(raters: int = 3) -> list[dict[str, Any]]:
+    return [
+        {
+            "item_id": response["item_id"],
+            "system_id": response["system_id"],
+            "rater_id": f"r{rater}",
+            "correct": {"old": 1, "new": 3}[response["system_id"]] - (rater == 0),
+            "tone": 1 + rater % 2,
+        }
+        for response in RESPONSE_ROWS
+        for rater in range(raters)
+    ]
+
+
+def test_a_system_is_not_better_for_what_was_not_asked_of_it(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    """The critical dimension is left out on the new system's answers: it has no composite, and nothing is claimed."""
+    rows = [row | ({"correct": None} if row["system_id"] == "new" else {}) for row in whole_rows()]
+    file = rated(tmp_path / "holes.jsonl", rows)
+    said = command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    assert said.status == WITHHELD, said.err
+    small = results(tmp_path / "out")["tracks"]["small"]
+    assert list(small["systems"]) == ["old"]
+    assert small["comparisons"] == {} or small["comparisons"]["new - old"]["effect"] is None
+    assert "12 of 24 ratings leave a dimension out that has a weight, and have no composite." in small["limitations"]
+
+
+def test_a_dimension_or_a_system_that_nobody_rated_is_named(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    rows = [{k: v for k, v in row.items() if k != "tone"} for row in whole_rows() if row["system_id"] == "old"]
+    file = rated(tmp_path / "part.jsonl", rows)
+    command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    limits = results(tmp_path / "out")["tracks"]["small"]["limitations"]
+    assert "Nobody rated tone; composites rest on the other dimensions." in limits
+    assert "Nobody rated new." in limits
+
+
+def test_the_design_is_covered_by_what_was_rated_and_not_by_what_the_track_holds(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    file = rated(tmp_path / "easy.jsonl", [row for row in whole_rows() if row["item_id"] in ("q1", "q2")])
+    command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    claims = results(tmp_path / "out")["tracks"]["small"]["claims"]
+    coverage = {check["detail"] for claim in claims for check in claim["checks"] if check["check"] == "coverage"}
+    assert coverage == {"no item of difficulty=hard"}
+
+
+def test_one_answer_that_many_rated_does_not_stand_in_for_the_others(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    """Sixty ratings of one answer and one of each of the seven others: 8 / (7 + 1/60) = 1.14 of each."""
+    once = whole_rows(1)
+    many = [once[0] | {"rater_id": f"m{rater}"} for rater in range(59)]
+    file = rated(tmp_path / "many.jsonl", once + many)
+    command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    small = results(tmp_path / "out")["tracks"]["small"]
+    assert small["counts"]["replication"] == pytest.approx(8 / (7 + 1 / 60))
+    assert all(claim["outcome"] == "skip" for claim in small["claims"])
+
+
+def test_a_batch_for_each_rating_tells_nothing_of_drift_and_is_no_pass(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    rows = [row | {"order": place} for place, row in enumerate(whole_rows())]
+    file = rated(tmp_path / "order.jsonl", rows)
+    command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    small = results(tmp_path / "out")["tracks"]["small"]
+    assert small["drift"]["why"] == "there are 24 batches for 24 ratings; name fewer, such as the days"
+    standings = {c["standing"] for claim in small["claims"] for c in claim["checks"] if c["check"] == "drift"}
+    assert standings == {"not_applicable"}
+
+
+@pytest.mark.parametrize("other", ["R1", "r1 ", " r1", "r1\u00a0"])
+def test_one_person_under_two_spellings_is_not_two_raters(
+    command: Callable[..., Any], folder: Path, tmp_path: Path, other: str
+) -> None:
+    rows = [row | ({"rater_id": other} if row["rater_id"] == "r2" else {}) for row in whole_rows()]
+    file = rated(tmp_path / "names.jsonl", rows)
+    said = command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    assert said.status == 1
+    assert "spell each rater one way" in said.err or "found a second score of rater 'r1'" in said.err
+
+
+def test_a_decimal_comma_is_named(command: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
+    rows = whole_rows()
+    file = rated(tmp_path / "comma.jsonl", [rows[0] | {"tone": "2,0"}, *rows[1:]])
+    said = command("run", "label-signal", "--tracks", folder, "--ratings", file, "--out", tmp_path / "out")
+    assert "expected one of 0, 1, 2, 3; write a point for the comma" in said.err
+
+
+def test_no_document_may_quote_what_a_claim_is_withheld_about(
+    command: Callable[..., Any], folder: Path, tmp_path: Path
+) -> None:
+    command("run", "label-signal", "--tracks", folder, "--out", tmp_path / "out")
+    document = results(tmp_path / "out")
+    assert any(path.endswith("comparisons/new - old/effect") for path in document["withheld"])
+    effect = document["tracks"]["small"]["comparisons"]["new - old"]["effect"]
+    quoting = tmp_path / "quoting.md"
+    quoting.write_text(f"It is {effect:.4f}<!-- = /label-signal/tracks/small/comparisons/new - old/effect -->.\n")
+    said = command("audit", quoting, "--results", tmp_path / "out" / "results.json")
+    assert said.status == 1
+    assert "a claim about it is withheld; do not quote it" in said.out
+    for claim in document["tracks"]["small"]["claims"]:
+        if claim["kind"] == "ranking" and claim["outcome"] == "skip":
+            assert f"{abs(effect):.4f}" not in claim["detail"]

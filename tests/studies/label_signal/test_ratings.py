@@ -59,7 +59,7 @@ def assert_same(found: Ratings, expected: Ratings) -> None:
 
 
 def test_ratings_by_hand(rated: Ratings) -> None:
-    assert (len(rated), rated.replication) == (5, 5 / 3)
+    assert (len(rated), rated.replication) == (5, 1.5)  # 3 / (1/2 + 1/2 + 1)
     assert rated.units == (("q1", "old"), ("q2", "new"), ("q3", "old"))
     assert (rated.items, rated.systems, rated.raters) == (("q1", "q2", "q3"), ("old", "new"), ("ann", "bo", "cy"))
     assert rated.item_of_unit.tolist() == [0, 1, 2]

@@ -14,11 +14,12 @@ from eval_pipeline.studies.label_signal.sensitivity.worlds import REFERENCE, Axi
 
 
 class Robustness(StrEnum):
-    """How much a recommendation depends on what was assumed."""
+    """How much a recommendation depends on what was assumed; without any other world, nobody can say."""
 
     FRAGILE = "fragile"
     CONDITIONAL = "conditional"
     ROBUST = "robust"
+    NOT_ASSESSED = "not_assessed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,14 @@ def findings(grounds: Grounds, outcomes: Sequence[Outcome], plan: LabelSignalPla
     flips = [flip for one in swept for flip in one.flips if flip.turned == "recommendation" and flip.margin is not None]
     nearest = min(flips, key=lambda flip: (flip.margin, flip.threshold.name), default=None)
     dropped = bool(turned.get("leave_one_out"))
+    word = robustness(
+        nearest.margin if nearest else None,
+        rater_turns=dropped,
+        world_turns=any(names for axis, names in turned.items() if axis != "leave_one_out"),
+        fragile_within=plan.sensitivity.fragile_within,
+    )
     return SensitivityFindings(
-        robustness=robustness(
-            nearest.margin if nearest else None,
-            rater_turns=dropped,
-            world_turns=any(names for axis, names in turned.items() if axis != "leave_one_out"),
-            fragile_within=plan.sensitivity.fragile_within,
-        ),
+        robustness=word if len(by_axis) > 1 or word is not Robustness.ROBUST else Robustness.NOT_ASSESSED,
         outcomes=tuple(outcomes),
         swept=swept,
         joint=joint(grounds, plan),

@@ -117,7 +117,13 @@ def test_a_threshold_that_turns_it_farther_off_makes_it_conditional(found_of: An
 
 def test_a_threshold_that_turns_claims_alone_leaves_the_recommendation_robust(shipped: LabelSignalPlan) -> None:
     plan = with_sensitivity(shipped, policy=("reliability_pass",), decision=(), trajectories=1)
-    found = findings(grounds(alphas=alphas(0.95, 0.65)), [BASE], plan)
+    found = findings(grounds(alphas=alphas(0.95, 0.65)), [BASE, ALL, *WITHOUT], plan)
     assert [flip.turned for one in found.swept for flip in one.flips] == ["claims"]
     assert found.swept[0].fragile
     assert (found.robustness, found.nearest) == (Robustness.ROBUST, None)
+
+
+def test_without_any_other_world_nobody_can_call_it_robust(found_of: Any) -> None:
+    """One rater cannot be left out; a threshold that turns it says more than that all the same."""
+    assert found_of([BASE]).robustness is Robustness.NOT_ASSESSED
+    assert found_of([BASE], alphas=alphas(0.52, 0.52), profiles=profiles(gold=None)).robustness is Robustness.FRAGILE

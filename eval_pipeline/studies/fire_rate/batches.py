@@ -1,0 +1,80 @@
+"""The control chart of the fire rate: runs in batches, and whether so few fires let the chart tell anything."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from eval_pipeline.loop import Chart, Signal
+from eval_pipeline.stats.control_charts import SpecialCause, special_causes, xmr_limits
+from eval_pipeline.studies.fire_rate.plan import Batches
+
+Standing = Literal["informative", "too_few", "no_variation", "single_fires", "empty_batches"]
+
+NAME = "share_of_runs_that_fired"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchChart:
+    """The chart, what it is worth, and how many runs at the end filled no batch."""
+
+    chart: Chart
+    standing: Standing
+    runs_left: int
+
+
+def batch_chart(fired: npt.NDArray[np.bool_], rule: Batches) -> BatchChart:
+    """The chart of runs in their order, in batches of equal size; a last one that is not full is left out.
+
+    Args:
+        fired: shape (n,), whether each run reports a mismatch.
+        rule: runs of a batch, and batches of the baseline.
+
+    """
+    full = len(fired) // rule.runs * rule.runs
+    points = [count / rule.runs for count in fired[:full].reshape(-1, rule.runs).sum(axis=1).tolist()]
+    chart, standing = individuals_chart(points, baseline=rule.baseline, one=1 / rule.runs)
+    return BatchChart(chart, standing, len(fired) - full)
+
+
+def individuals_chart(points: list[float], *, baseline: int, one: float) -> tuple[Chart, Standing]:
+    """The chart of points whose first ones make the limits, and what it is worth.
+
+    A baseline in which nothing varies has no limits: whatever came next would lie outside. Where the limits let no
+    single event pass, a signal says that there was one, and not that anything changed. Where most points are 0, eight
+    in a row lie below the centre by chance alone.
+
+    Args:
+        points: in the order of time, each a number or share of events.
+        baseline: how many make the limits, from 2 on.
+        one: what a single event adds to a point.
+
+    """
+    if len(points) < baseline:
+        return _without_limits(points, baseline, f"{len(points)} points, and {baseline} make the limits"), "too_few"
+    limits = xmr_limits(points[:baseline])
+    if limits.no_variation:
+        why = f"the first {baseline} points are all {points[0]:g}, so that any other would lie outside"
+        return _without_limits(points, baseline, why), "no_variation"
+    chart = Chart(
+        name=NAME,
+        kind="xmr",
+        points=tuple(points),
+        centre=limits.centre,
+        lower=(limits.lower,) * len(points),
+        upper=(limits.upper,) * len(points),
+        signals=tuple(_signal(cause) for cause in special_causes(points, limits=limits)),
+        baseline=baseline,
+    )
+    if limits.upper < one:
+        return chart, "single_fires"
+    return chart, "empty_batches" if 2 * points[:baseline].count(0) > baseline else "informative"
+
+
+def _without_limits(points: list[float], baseline: int, why: str) -> Chart:
+    return Chart(NAME, "xmr", tuple(points), None, (), (), (), baseline, why)
+
+
+def _signal(cause: SpecialCause) -> Signal:
+    return Signal(cause.index, "beyond_limits" if cause.rule == "outside_3sigma" else "run_of_eight")

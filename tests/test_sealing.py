@@ -1,0 +1,107 @@
+"""A generation: drawn anew by its name, sealed once, and verified at every look."""
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval_pipeline.errors import LockMissing, PartitionDiffers, PartitionUsed
+from eval_pipeline.heldout import Drawn
+from eval_pipeline.ledger import Kind, read_ledger
+from eval_pipeline.loop import Holding
+from eval_pipeline.sealing import Partition, drawn_for, held_out_of, require_unused, sealed_partition
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+HOLDING = Holding(share=Fraction(1, 5), seed=7)
+IDS = [f"run-{number}" for number in range(50)]
+
+
+def seal(folder: Path, found: Drawn, generation: str = "g1") -> Partition:
+    return sealed_partition(
+        found,
+        study="toy",
+        generation=generation,
+        seed=7,
+        locks=folder / "locks",
+        ledger=folder / "ledger.jsonl",
+        now=NOW,
+    )
+
+
+def test_a_generation_holds_its_share_out_whatever_order_the_ids_come_in() -> None:
+    found = drawn_for({"all": IDS}, HOLDING, generation="g1")
+    assert (len(found.held_out), len(found.calibration)) == (10, 40)
+    assert drawn_for({"all": IDS[::-1]}, HOLDING, generation="g1") == found
+
+
+def test_another_generation_or_seed_draws_others() -> None:
+    held = {
+        drawn_for({"all": IDS}, Holding(share=Fraction(1, 5), seed=seed), generation=name).held_out
+        for seed in (7, 8)
+        for name in ("g1", "g2", "2026-Q4")
+    }
+    assert len(held) == 6
+
+
+def test_strata_are_held_out_each_by_its_share_and_one_at_the_least() -> None:
+    strata = {"math": IDS[:30], "code": IDS[30:45], "spec": IDS[45:47]}
+    held = drawn_for(strata, HOLDING, generation="g1").held_out
+    assert [len(set(held) & set(ids)) for ids in strata.values()] == [6, 3, 1]
+
+
+def test_a_share_of_nothing_holds_nothing_out_and_needs_no_lock(tmp_path: Path) -> None:
+    found = drawn_for({"all": IDS}, Holding(share=Fraction(0), seed=7), generation="g1")
+    partition = seal(tmp_path, found)
+    assert (partition.held_out, partition.lock, partition.hash) == ((), None, None)
+    assert held_out_of(partition, now=NOW) is None
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+@given(st.lists(st.text(min_size=1, max_size=5), unique=True, min_size=2, max_size=30), st.text(max_size=5))
+def test_every_id_is_on_one_side(ids: list[str], generation: str) -> None:
+    found = drawn_for({"all": ids}, HOLDING, generation=generation)
+    assert sorted(found.held_out + found.calibration) == sorted(ids)
+    assert found.held_out
+
+
+def test_a_partition_is_sealed_once_and_comes_back_the_same(tmp_path: Path) -> None:
+    found = drawn_for({"all": IDS}, HOLDING, generation="g1")
+    first = seal(tmp_path, found)
+    lock = Path(str(first.lock)).read_bytes()
+    assert seal(tmp_path, found) == first
+    assert Path(str(first.lock)).read_bytes() == lock
+    assert [line.kind for line in read_ledger(tmp_path / "ledger.jsonl")] == [Kind.PARTITION_SEALED]
+    held = held_out_of(first, now=NOW)
+    assert held is not None
+    assert held.hash == first.hash
+
+
+def test_a_lock_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    partition = seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
+    Path(str(partition.lock)).unlink()
+    again = seal(tmp_path, drawn_for({"all": IDS[:-1]}, HOLDING, generation="g1"))
+    assert not Path(str(again.lock)).exists()
+    with pytest.raises(LockMissing):
+        held_out_of(again, now=NOW)
+
+
+def test_other_runs_under_the_same_generation_are_not_those_that_were_sealed(tmp_path: Path) -> None:
+    seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
+    other = seal(tmp_path, drawn_for({"all": [f"{one}x" for one in IDS]}, HOLDING, generation="g1"))
+    with pytest.raises(PartitionDiffers):
+        held_out_of(other, now=NOW)
+
+
+def test_a_generation_is_unused_until_it_is_used(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    first, second = (seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation=name), name) for name in ("g1", "g2"))
+    require_unused(first, ledger=ledger)
+    held = held_out_of(first, now=NOW)
+    assert held is not None
+    held.use(ledger, study="toy", generation="g1", now=NOW)
+    with pytest.raises(PartitionUsed, match="generation 'g1' of study 'toy' used its held-out data on 2026-11-30"):
+        require_unused(first, ledger=ledger)
+    require_unused(second, ledger=ledger)
