@@ -83,7 +83,7 @@ def track_document(
         },
         "effects_table_missing": track.effects_missing,
         "unread_columns": list(ratings.unread),
-        "policy": plain_value(plan.policy_of(track.about.depth).model_dump()),
+        "policy": {name: plain_value(bar) for name, bar in plan.policy_of(track.about.depth)},
         "claims": [plain_label_claim(claim) for claim in conclusion.claims],
         "ledger": ledger_of(conclusion.claims),
         "decision": {
