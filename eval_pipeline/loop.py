@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from eval_pipeline.arms import Assignment
 from eval_pipeline.plan import Count, Level, Plan, Section, Share
+from eval_pipeline.stats.control_charts import XmrLimits, special_causes
 
 _Text = Annotated[str, Field(min_length=1)]
 
@@ -133,3 +135,33 @@ class Chart:
     def stable(self) -> bool | None:
         """Whether nothing calls for a cause; None where there are no limits."""
         return None if self.centre is None else not self.signals
+
+
+def xmr_chart(name: str, points: Sequence[float], *, limits: XmrLimits, baseline: int) -> Chart:
+    """The individuals chart of points between limits, with every point that calls for a cause.
+
+    Args:
+        name: of the chart.
+        points: in the order of time.
+        limits: that the baseline makes, about whatever centre.
+        baseline: how many of the first points made them.
+
+    """
+    return Chart(
+        name=name,
+        kind="xmr",
+        points=tuple(points),
+        centre=limits.centre,
+        lower=(limits.lower,) * len(points),
+        upper=(limits.upper,) * len(points),
+        signals=tuple(
+            Signal(cause.index, "run_of_eight" if cause.rule == "run_of_8" else "beyond_limits")
+            for cause in special_causes(np.asarray(points), limits=limits)
+        ),
+        baseline=baseline,
+    )
+
+
+def without_limits(name: str, kind: Literal["xmr", "p"], points: Sequence[float], *, baseline: int, why: str) -> Chart:
+    """A chart whose points make no limits, so that nothing in it can call for a cause."""
+    return Chart(name, kind, tuple(points), None, (), (), (), baseline, why)

@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eval_pipeline.loop import Chart, Signal
-from eval_pipeline.stats.control_charts import SpecialCause, special_causes, xmr_limits
+from eval_pipeline.loop import Chart, without_limits, xmr_chart
+from eval_pipeline.stats.control_charts import xmr_limits
 from eval_pipeline.studies.fire_rate.plan import Batches
 
 Standing = Literal["informative", "too_few", "no_variation", "single_fires", "empty_batches"]
@@ -52,29 +52,13 @@ def individuals_chart(points: list[float], *, baseline: int, one: float) -> tupl
 
     """
     if len(points) < baseline:
-        return _without_limits(points, baseline, f"{len(points)} points, and {baseline} make the limits"), "too_few"
+        why = f"{len(points)} points, and {baseline} make the limits"
+        return without_limits(NAME, "xmr", points, baseline=baseline, why=why), "too_few"
     limits = xmr_limits(points[:baseline])
     if limits.no_variation:
         why = f"the first {baseline} points are all {points[0]:g}, so that any other would lie outside"
-        return _without_limits(points, baseline, why), "no_variation"
-    chart = Chart(
-        name=NAME,
-        kind="xmr",
-        points=tuple(points),
-        centre=limits.centre,
-        lower=(limits.lower,) * len(points),
-        upper=(limits.upper,) * len(points),
-        signals=tuple(_signal(cause) for cause in special_causes(points, limits=limits)),
-        baseline=baseline,
-    )
+        return without_limits(NAME, "xmr", points, baseline=baseline, why=why), "no_variation"
+    chart = xmr_chart(NAME, points, limits=limits, baseline=baseline)
     if limits.upper < one:
         return chart, "single_fires"
     return chart, "empty_batches" if 2 * points[:baseline].count(0) > baseline else "informative"
-
-
-def _without_limits(points: list[float], baseline: int, why: str) -> Chart:
-    return Chart(NAME, "xmr", tuple(points), None, (), (), (), baseline, why)
-
-
-def _signal(cause: SpecialCause) -> Signal:
-    return Signal(cause.index, "beyond_limits" if cause.rule == "outside_3sigma" else "run_of_eight")

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from eval_pipeline import loop
 from eval_pipeline.errors import InputRefused
-from eval_pipeline.loop import Chart, Signal
+from eval_pipeline.loop import Chart, Signal, without_limits
 from eval_pipeline.stats.arrays import Counts, Reals
-from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, special_causes, xmr_limits
+from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, xmr_limits
 
 
 def batches(values: Reals, size: int) -> Reals:
@@ -37,24 +38,14 @@ def xmr_chart(name: str, points: Reals, *, baseline: int) -> Chart:
         raise InputRefused(f"baseline: found {baseline}, expected 2 points or more for a moving range")
     found = tuple(float(point) for point in points)
     if len(found) < baseline:
-        return _without_limits(name, "xmr", found, baseline, f"{len(found)} points of {baseline} that would make them")
+        return without_limits(
+            name, "xmr", found, baseline=baseline, why=f"{len(found)} points of {baseline} that would make them"
+        )
     limits = xmr_limits(found[:baseline])
     if limits.no_variation:
         why = f"the first {baseline} points are all {limits.centre:g}, which says nothing of how far chance goes"
-        return _without_limits(name, "xmr", found, baseline, why)
-    return Chart(
-        name=name,
-        kind="xmr",
-        points=found,
-        centre=limits.centre,
-        lower=(limits.lower,) * len(found),
-        upper=(limits.upper,) * len(found),
-        signals=tuple(
-            Signal(cause.index, "run_of_eight" if cause.rule == "run_of_8" else "beyond_limits")
-            for cause in special_causes(found, limits=limits)
-        ),
-        baseline=baseline,
-    )
+        return without_limits(name, "xmr", found, baseline=baseline, why=why)
+    return loop.xmr_chart(name, found, limits=limits, baseline=baseline)
 
 
 def event_chart(name: str, events: Counts, *, size: int, baseline: int) -> Chart:
@@ -70,16 +61,14 @@ def event_chart(name: str, events: Counts, *, size: int, baseline: int) -> Chart
     hits = batches(events.astype(np.float64), size).sum(axis=1).astype(np.int64)
     shares = tuple((hits / size).tolist())
     if len(hits) < baseline:
-        return _without_limits(name, "p", shares, baseline, f"{len(hits)} batches of {baseline} that would make them")
+        return without_limits(
+            name, "p", shares, baseline=baseline, why=f"{len(hits)} batches of {baseline} that would make them"
+        )
     centre = p_chart_centre(hits[:baseline], [size] * baseline)
     if centre in (Fraction(0), Fraction(1)):
         why = f"the first {baseline} batches are all alike, which says nothing of how far chance goes"
-        return _without_limits(name, "p", shares, baseline, why)
+        return without_limits(name, "p", shares, baseline=baseline, why=why)
     chart = p_chart(hits, [size] * len(hits), centre=centre)
     signals = tuple(Signal(place, "beyond_limits") for place in np.flatnonzero(chart.outside).tolist())
     lower, upper = tuple(chart.lower.tolist()), tuple(chart.upper.tolist())
     return Chart(name, "p", shares, float(centre), lower, upper, signals, baseline)
-
-
-def _without_limits(name: str, kind: str, points: tuple[float, ...], baseline: int, why: str) -> Chart:
-    return Chart(name, "p" if kind == "p" else "xmr", points, None, (), (), (), baseline, why)

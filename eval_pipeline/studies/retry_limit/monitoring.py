@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from eval_pipeline.loop import Chart, Signal
-from eval_pipeline.stats.control_charts import special_causes, xmr_limits
+from eval_pipeline.loop import Chart, without_limits, xmr_chart
+from eval_pipeline.stats.control_charts import xmr_limits
 from eval_pipeline.studies.retry_limit.plan import Charting
 from eval_pipeline.studies.retry_limit.sections import Section
 
@@ -24,22 +24,9 @@ def first_failures(sections: Sequence[Section], rules: Charting) -> Chart:
     points = tuple(_share(failed[start : start + rules.runs_per_point]) for start in starts)
     if len(points) < rules.baseline:
         why = f"{len(points)} batches of {rules.runs_per_point} runs, and {rules.baseline} make the limits"
-        return Chart(NAME, "xmr", points, None, (), (), (), rules.baseline, why)
+        return without_limits(NAME, "xmr", points, baseline=rules.baseline, why=why)
     limits = xmr_limits(points[: rules.baseline])
-    signals = tuple(
-        Signal(cause.index, "beyond_limits" if cause.rule == "outside_3sigma" else "run_of_eight")
-        for cause in special_causes(points, limits=limits)
-    )
-    return Chart(
-        name=NAME,
-        kind="xmr",
-        points=points,
-        centre=limits.centre,
-        lower=(limits.lower,) * len(points),
-        upper=(limits.upper,) * len(points),
-        signals=signals,
-        baseline=rules.baseline,
-    )
+    return xmr_chart(NAME, points, limits=limits, baseline=rules.baseline)
 
 
 def _share(runs: Sequence[Sequence[bool]]) -> float:

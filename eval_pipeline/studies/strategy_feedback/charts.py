@@ -2,17 +2,11 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
-from eval_pipeline.loop import Chart, Signal
-from eval_pipeline.stats.control_charts import Rule, XmrLimits, special_causes, xmr_limits
-
-_RULES: dict[Rule, Literal["beyond_limits", "run_of_eight"]] = {
-    "outside_3sigma": "beyond_limits",
-    "run_of_8": "run_of_eight",
-}
+from eval_pipeline.loop import Chart, without_limits, xmr_chart
+from eval_pipeline.stats.control_charts import XmrLimits, xmr_limits
 
 
 def batch_means(gains: list[Fraction], *, batch: int) -> tuple[Fraction, ...]:
@@ -36,14 +30,12 @@ def gain_chart(name: str, points: tuple[Fraction, ...], *, baseline: int, target
     shown = tuple(map(float, points))
     if len(points) < baseline:
         why = f"{len(points)} batches are there, and limits take {baseline}; nothing moves until then"
-        return _without_limits(name, shown, baseline, why)
+        return without_limits(name, "xmr", shown, baseline=baseline, why=why)
     limits = _about(xmr_limits(np.array(shown[:baseline])), target)
     if limits.no_variation:
         why = f"all {baseline} batches of the baseline are {shown[0]:g}: without variation nothing says what is unusual"
-        return _without_limits(name, shown, baseline, why)
-    signals = tuple(Signal(cause.index, _RULES[cause.rule]) for cause in special_causes(np.array(shown), limits=limits))
-    ends = (limits.lower,) * len(points), (limits.upper,) * len(points)
-    return Chart(name, "xmr", shown, limits.centre, *ends, signals, baseline)
+        return without_limits(name, "xmr", shown, baseline=baseline, why=why)
+    return xmr_chart(name, shown, limits=limits, baseline=baseline)
 
 
 def _about(limits: XmrLimits, target: Fraction) -> XmrLimits:
@@ -51,7 +43,3 @@ def _about(limits: XmrLimits, target: Fraction) -> XmrLimits:
     shift = target - Fraction(repr(limits.centre))
     lower, upper = (float(Fraction(repr(end)) + shift) for end in (limits.lower, limits.upper))
     return replace(limits, centre=float(target), lower=lower, upper=upper)
-
-
-def _without_limits(name: str, points: tuple[float, ...], baseline: int, why: str) -> Chart:
-    return Chart(name, "xmr", points, None, (), (), (), baseline, why)
