@@ -21,6 +21,11 @@ from eval_pipeline.errors import (
 )
 from eval_pipeline.heldout import drawn, lock_bytes, lock_of, partition_hash, read_lock, verified
 from eval_pipeline.prng import mulberry32
+from tests.studies.fire_rate.test_behaviour_cases import CASES as FIRE_RATE
+from tests.studies.judge_reliability.test_behaviour_cases import CASES as JUDGE_RELIABILITY
+from tests.studies.kpi_gates.test_behaviour_cases import CASES as KPI_GATES
+from tests.studies.retry_limit.test_behaviour_cases import CASES as RETRY_LIMIT
+from tests.studies.strategy_feedback.test_behaviour_cases import CASES as STRATEGY_FEEDBACK
 
 TOPICS = ("arms", "prng", "seals")
 CASES = {
@@ -158,3 +163,11 @@ def outcome_of(fields: dict[str, Any]) -> str:
     except SealBroken:
         return "rejected"
     return "accepted"
+
+
+def test_every_case_of_the_closed_loops_is_run_by_the_tests_of_some_study() -> None:
+    """61 cases; each file holds those of its topics, and says that it leaves none of them out."""
+    cases = json.loads((Path(__file__).parent / "reference" / "closed_loops_cases.json").read_text())
+    held = {**CASES, **FIRE_RATE, **JUDGE_RELIABILITY, **KPI_GATES, **RETRY_LIMIT, **STRATEGY_FEEDBACK}
+    assert {case["id"] for case in cases} == set(held)
+    assert len(cases) == 61
