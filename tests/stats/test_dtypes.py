@@ -19,8 +19,10 @@ from eval_pipeline.stats import arrays
 from eval_pipeline.stats.agreement import agreement_interval
 from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.attenuation import paired_gap
+from eval_pipeline.stats.beta_binomial import Beta
 from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
+from eval_pipeline.stats.common_errors import common_errors
 from eval_pipeline.stats.confidence_sequence import normal_mixture_boundary
 from eval_pipeline.stats.control_charts import p_chart, p_chart_centre, runs_of_8, special_causes, xmr_limits
 from eval_pipeline.stats.corrected_ratio import Screened, corrected_contrast
@@ -31,10 +33,12 @@ from eval_pipeline.stats.hazards import hazards
 from eval_pipeline.stats.judged_clusters import JudgedClusters, tabulated
 from eval_pipeline.stats.kappa import cohen_kappa, fleiss_kappa, gwet_ac1, paradox, raw_agreement
 from eval_pipeline.stats.log_rank import clustered_log_rank, log_rank
+from eval_pipeline.stats.mean_difference import clustered_difference
 from eval_pipeline.stats.multiplicity import benjamini_hochberg, bonferroni, holm
 from eval_pipeline.stats.paired_bootstrap import paired_difference, shift_test
 from eval_pipeline.stats.percentile import percentile
 from eval_pipeline.stats.permutation import paired_permutation, two_sample_permutation
+from eval_pipeline.stats.pooled_rates import pooled_rates
 from eval_pipeline.stats.pooled_ratio import ratio_contrast, ratio_range
 from eval_pipeline.stats.positions import lasting_positions
 from eval_pipeline.stats.post_stratified import post_stratified_difference, post_stratified_share
@@ -42,6 +46,7 @@ from eval_pipeline.stats.prediction_powered import prediction_powered_contrast, 
 from eval_pipeline.stats.ratings import coded
 from eval_pipeline.stats.reliability import composite_reliability, mean_correlation
 from eval_pipeline.stats.survival import kaplan_meier, risk_table
+from eval_pipeline.stats.tail_shares import tail_share_bootstrap
 
 Convert = Callable[[np.ndarray], Any]
 RNG = np.random.default_rng(77)
@@ -83,6 +88,14 @@ CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
         to(HITS), to(TRIALS), (1, -1), tails="two", method="bca", valid_at_least=9, rng=rng(), **BOOT
     ),
     lasting_positions: lambda to: lasting_positions(to(VALUES), to(CLUSTERS), to(BATCHES), resamples=99, rng=rng()),
+    common_errors: lambda to: common_errors(to(FLAGS), to(ALSO), to(BATCHES)),
+    tail_share_bootstrap: lambda to: tail_share_bootstrap(to(FLAGS), level=0.9, resamples=1000, seed=7),
+    pooled_rates: lambda to: pooled_rates(
+        to(HITS[:, 0]), to(TRIALS[:, 0]), centre=Beta(7, 3), nodes=20, level=Fraction(9, 10)
+    ),
+    clustered_difference: lambda to: clustered_difference(
+        to(VALUES), to(CLUSTERS), to(OTHERS), to(CLUSTERS), level=Fraction(9, 10)
+    ),
     ratio_range: lambda to: ratio_range(to(HITS), to(TRIALS), valid_at_least=9, rng=rng(), **BOOT),
     cluster_mean: lambda to: cluster_mean(
         to(VALUES), to(CLUSTERS), tails="two", method="percentile", rng=rng(), **BOOT
