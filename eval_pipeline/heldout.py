@@ -23,7 +23,7 @@ from eval_pipeline.errors import (
     PartitionDiffers,
     PartitionUsed,
 )
-from eval_pipeline.ledger import Kind, append, read_ledger
+from eval_pipeline.ledger import Kind, Line, append
 from eval_pipeline.plan import faults_of
 from eval_pipeline.prng import mulberry32, shuffled
 
@@ -96,21 +96,20 @@ class HeldOut:
             LedgerBroken: the ledger is not what was written.
 
         """
-        for line in read_ledger(ledger):
-            if line.kind is not Kind.PARTITION_USED or line.body["study"] != study:
-                continue
-            if line.body["partition_hash"] == self.hash or line.body["generation"] == generation:
-                raise PartitionUsed(
-                    f"the held-out partition {self.hash[:12]} of study {study!r} cannot be used: generation"
-                    f" {line.body['generation']!r} used {line.body['partition_hash'][:12]} on {line.at[:10]}; draw and"
-                    " seal new data under a new generation"
-                )
-        append(
-            ledger,
-            Kind.PARTITION_USED,
-            {"study": study, "generation": generation, "partition_hash": self.hash, "size": len(self._ids)},
-            now=now,
-        )
+
+        def unused(lines: tuple[Line, ...]) -> None:
+            for line in lines:
+                if line.kind is not Kind.PARTITION_USED or line.body["study"] != study:
+                    continue
+                if line.body["partition_hash"] == self.hash or line.body["generation"] == generation:
+                    raise PartitionUsed(
+                        f"the held-out partition {self.hash[:12]} of study {study!r} cannot be used: generation"
+                        f" {line.body['generation']!r} used {line.body['partition_hash'][:12]} on {line.at[:10]}; draw"
+                        " and seal new data under a new generation"
+                    )
+
+        body = {"study": study, "generation": generation, "partition_hash": self.hash, "size": len(self._ids)}
+        append(ledger, Kind.PARTITION_USED, body, now=now, require=unused)
         return self._ids
 
 
@@ -135,7 +134,9 @@ def drawn(ids: Sequence[str], *, size: int, seed: int) -> Drawn:
     """
     _require_distinct(ids)
     if not 0 < size < len(ids):
-        raise InputRefused(f"size: found {size} of {len(ids)} ids to hold out, expected at least one and not all")
+        raise InputRefused(
+            f"size: found {size} of {len(ids)} ids to hold out, expected at least one and not all; give more"
+        )
     held = set(shuffled(ids, mulberry32(seed))[:size])
     return Drawn(tuple(one for one in ids if one in held), tuple(one for one in ids if one not in held))
 

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,7 +74,14 @@ def read_ledger(path: Path) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def append(path: Path, kind: Kind, body: Mapping[str, Any], *, now: datetime) -> Line:
+def append(
+    path: Path,
+    kind: Kind,
+    body: Mapping[str, Any],
+    *,
+    now: datetime,
+    require: Callable[[tuple[Line, ...]], None] | None = None,
+) -> Line:
     """Writes one line at the end, and returns it once it is on the disk.
 
     Args:
@@ -82,11 +89,15 @@ def append(path: Path, kind: Kind, body: Mapping[str, Any], *, now: datetime) ->
         kind: what it is about.
         body: plain values.
         now: when, with its time zone.
+        require: raises where the lines that are there forbid it; nobody writes between its look and the new line.
     Raises: LedgerBroken: as in `read_ledger`.
 
     """
     with _locked(path):
-        return _appended(path, read_ledger(path), kind, body, now)
+        lines = read_ledger(path)
+        if require:
+            require(lines)
+        return _appended(path, lines, kind, body, now)
 
 
 def register_plan(path: Path, plan: SealedPlan, *, now: datetime) -> Line:

@@ -12,6 +12,8 @@ from eval_pipeline.arms import Assignment
 from eval_pipeline.plan import Count, Level, Plan, Section, Share
 from eval_pipeline.stats.control_charts import XmrLimits, special_causes
 
+GENERATION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"  # a name, and part of a file's
+
 _Text = Annotated[str, Field(min_length=1)]
 
 
@@ -64,7 +66,7 @@ class LoopPlan(Plan):
     `generation` names the calibration: its held-out data are used once, and a new one draws anew.
     """
 
-    generation: _Text
+    generation: Annotated[str, Field(pattern=f"^{GENERATION}$")]
     sufficient_statistic: _Text
     power: Power
     arms: Arms

@@ -1,12 +1,14 @@
 """A generation of held-out data from its drawing to its use: sealed when its ids are known, checked ever after."""
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from eval_pipeline.arms import fnv1a_32
-from eval_pipeline.errors import PartitionUsed
+from eval_pipeline.errors import InputRefused, LedgerBroken, PartitionDiffers, PartitionUsed
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.heldout import (
     Drawn,
@@ -19,7 +21,7 @@ from eval_pipeline.heldout import (
     verified,
 )
 from eval_pipeline.ledger import Kind, Line, append, read_ledger
-from eval_pipeline.loop import Holding
+from eval_pipeline.loop import GENERATION, Holding
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,9 @@ def sealed_partition(
     """What was drawn, under the lock of its generation.
 
     The lock is written, and its sealing entered into the ledger, the first time; a lock that is gone since is not made
-    anew. Whether it is a lock of this partition says `held_out_of`, and nothing is given out before.
+    anew, and one that is there is not overwritten. Beside it stand all units of the generation, so that a later one
+    cannot hold out what was seen. Whether it is a lock of this partition says `held_out_of`, and nothing is given out
+    before.
 
     Args:
         found: what was drawn.
@@ -68,47 +72,112 @@ def sealed_partition(
         locks: the folder of the locks.
         ledger: where the sealing is entered.
         now: when.
-    Raises: LedgerBroken: the ledger is not what was written.
+
+    Raises:
+        InputRefused: the name of the generation could not name a file.
+        LedgerBroken: the ledger is not what was written.
+        PartitionDiffers: another run sealed the generation meanwhile.
 
     """
+    if not re.fullmatch(GENERATION, generation):
+        raise InputRefused(
+            f"generation: found {generation!r}, expected letters, digits, '-', '_' and '.', 64 at most, a letter"
+            " or a digit first; name it so"
+        )
     if not found.held_out:
         return Partition(study, generation, found.calibration, (), None, None)
     path, digest = locks / f"{study}-{generation}.lock.json", partition_hash(found.held_out)
-    if not _lines(ledger, Kind.PARTITION_SEALED, study, generation):
+    if not _lines(read_ledger(ledger), Kind.PARTITION_SEALED, study, generation) and not path.exists():
+        units = sorted((*found.held_out, *found.calibration))
+        write_atomically(_units_path(locks, study, generation), json.dumps(units).encode())
         write_atomically(path, lock_bytes(found.held_out, seed=seed, now=now))
         body = {"study": study, "generation": generation, "partition_hash": digest, "size": len(found.held_out)}
-        append(ledger, Kind.PARTITION_SEALED, body, now=now)
+
+        def unsealed(lines: tuple[Line, ...]) -> None:
+            if _lines(lines, Kind.PARTITION_SEALED, study, generation):
+                raise PartitionDiffers(
+                    f"generation {generation!r} of study {study!r} was sealed by another run meanwhile; run again"
+                )
+
+        append(ledger, Kind.PARTITION_SEALED, body | {"units": partition_hash(units)}, now=now, require=unsealed)
     return Partition(study, generation, found.calibration, found.held_out, str(path), digest)
 
 
-def held_out_of(partition: Partition, *, now: datetime) -> HeldOut | None:
+def held_out_of(partition: Partition, *, ledger: Path, now: datetime) -> HeldOut | None:
     """The held-out data of a partition, verified anew; None where nothing is held out.
 
-    Raises: SealBroken: the lock is gone, was changed, or is of something else.
+    Raises: SealBroken: the lock is gone, was changed, is of something else, or is not the one the ledger sealed.
     """
     if partition.lock is None:
         return None
-    return verified(read_lock(Path(partition.lock)), partition.held_out, now=now)
+    lock = read_lock(Path(partition.lock))
+    lines = _lines(read_ledger(ledger), Kind.PARTITION_SEALED, partition.study, partition.generation)
+    if not lines:
+        raise LedgerBroken(
+            f"lock {partition.lock!r} is there, and ledger {str(ledger)!r} has no sealing of it; put the ledger back,"
+            " or name a new generation"
+        )
+    if lock.partition_hash != (sealed := lines[0].body["partition_hash"]):
+        raise PartitionDiffers(
+            f"lock {partition.lock!r} is of {lock.partition_hash[:12]}, and the ledger sealed {sealed[:12]}; put the"
+            " lock back as it was, and give exactly those that were held out"
+        )
+    return verified(lock, partition.held_out, now=now)
 
 
 def require_unused(partition: Partition, *, ledger: Path) -> None:
-    """That the held-out data of a generation were not used yet.
+    """That the held-out data of a generation were not used yet, nor seen in another that was.
+
+    A generation without held-out data may be looked at again: its plan says how often.
 
     Raises:
         PartitionUsed: they were.
-        LedgerBroken: the ledger is not what was written.
+        SealBroken: the ledger, or the list of what a generation saw, is not what was written.
 
     """
-    if used := _lines(ledger, Kind.PARTITION_USED, partition.study, partition.generation):
+    lines = read_ledger(ledger)
+    if used := _lines(lines, Kind.PARTITION_USED, partition.study, partition.generation):
         raise PartitionUsed(
             f"generation {partition.generation!r} of study {partition.study!r} used its held-out data on"
             f" {used[0].at[:10]}; collect new data, and name a new generation"
         )
+    if partition.lock is None:
+        return
+    for line in lines:
+        if line.kind is not Kind.PARTITION_USED or line.body["study"] != partition.study:
+            continue
+        other = str(line.body["generation"])
+        for sealing in _lines(lines, Kind.PARTITION_SEALED, partition.study, other):
+            path = _units_path(Path(partition.lock).parent, partition.study, other)
+            if seen := sorted(_units(path, sealing) & set(partition.held_out)):
+                raise PartitionUsed(
+                    f"generation {partition.generation!r} of study {partition.study!r} would hold out"
+                    f" {len(seen)} units that generation {other!r} saw, such as {seen[0]!r}; collect new data"
+                )
 
 
-def _lines(ledger: Path, kind: Kind, study: str, generation: str) -> list[Line]:
+def _units(path: Path, sealed: Line) -> frozenset[str]:
+    """All units of a generation, as they were when it was sealed."""
+    try:
+        units = json.loads(path.read_bytes())
+        whole = partition_hash(units) == sealed.body["units"]
+    except (OSError, ValueError, TypeError, AttributeError):
+        whole = False
+    if not whole:
+        raise PartitionDiffers(
+            f"{str(path)!r} is not the list of units that generation {sealed.body['generation']!r} was sealed with; put"
+            " it back as it was"
+        )
+    return frozenset(units)
+
+
+def _units_path(locks: Path, study: str, generation: str) -> Path:
+    return locks / f"{study}-{generation}.units.json"
+
+
+def _lines(lines: Sequence[Line], kind: Kind, study: str, generation: str) -> list[Line]:
     return [
         line
-        for line in read_ledger(ledger)
+        for line in lines
         if line.kind is kind and (line.body.get("study"), line.body.get("generation")) == (study, generation)
     ]

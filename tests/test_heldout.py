@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -221,3 +222,17 @@ def test_a_generation_uses_one_partition_and_another_study_has_its_own(lock_file
     other.use(ledger, study="retry-limit", generation="g1", now=NOW)
     other.use(ledger, study="kpi-gates", generation="g2", now=NOW)
     assert [line.body["study"] for line in read_ledger(ledger)] == ["kpi-gates", "retry-limit", "kpi-gates"]
+
+
+def test_of_many_that_use_a_partition_at_once_one_does(lock_file: Path, tmp_path: Path) -> None:
+    ledger, held = tmp_path / "ledger.jsonl", verified(read_lock(lock_file), IDS, now=NOW)
+
+    def use(number: int) -> bool:
+        try:
+            return bool(held.use(ledger, study="kpi-gates", generation=f"g{number}", now=NOW))
+        except PartitionUsed:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(use, range(32))) == 1
+    assert len(read_ledger(ledger)) == 1

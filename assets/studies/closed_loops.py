@@ -138,7 +138,7 @@ def _given_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:
     def partition_holds(found: Partition, home: Home) -> dg.AssetCheckResult:
         """What is held out is exactly what was sealed, not later than now, and was not used in this generation."""
         try:
-            held_out_of(found, now=_now())
+            held_out_of(found, ledger=home.ledger, now=_now())
             require_unused(found, ledger=home.ledger)
         except SealBroken as broken:
             return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"generation": found.generation})
@@ -177,9 +177,10 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         sealed_plan: SealedPlan, log: dict[str, Any], partition: Partition, found: dict[str, Any], home: Home
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """What held-out data say of it; their use is in the ledger before they are read."""
-        held = held_out_of(partition, now=_now())
+        held = held_out_of(partition, ledger=home.ledger, now=_now())
         if held is None:
             return materialized({"value": None}, {"held_out": "the plan holds nothing out"})
+        require_unused(partition, ledger=home.ledger)
         opened = sealed_plan.open(study.plan)
         ids = held.use(home.ledger, study=study.name, generation=partition.generation, now=_now())
         part = _part(_log_of(log, study), ids, study)

@@ -14,6 +14,7 @@ from eval_pipeline.stats.scalars import open_share, whole_number
 
 _REACH = 8.0  # standard errors of the common mean, on the scale of log odds, over which it is integrated
 _STEPS = 33
+_TINY = 1e-300
 _NEGLIGIBLE = 1e-8  # of all probability, beside the likeliest point's
 
 
@@ -68,7 +69,7 @@ def pooled_rates(successes: ArrayLike, trials: ArrayLike, *, centre: Beta, nodes
     a, b, weights = _integrand(hit, total, centre, whole_number(nodes, "nodes", at_least=8))
     means = a / (a + b)
     return PooledRates(
-        rates=tuple(_rate(a + x, b + n - x, weights, coverage) for x, n in zip(hit, total, strict=True)),
+        rates=tuple(_rate(a + x, b + (n - x), weights, coverage) for x, n in zip(hit, total, strict=True)),
         centre=float(weights @ means),
         spread=float(weights @ np.sqrt(means * (1 - means) / (a + b + 1))),
     )
@@ -80,11 +81,12 @@ def _integrand(hit: Counts, total: Counts, centre: Beta, nodes: int) -> tuple[Re
     concentration = ((roots + 1) / 2)[:, None] ** -2
     steps = np.linspace(-_REACH, _REACH, _STEPS)[None, :]
     place, error = _about(hit, total, centre, concentration)
-    mean = np.clip(expit(logit(place) + steps * error), 1e-300, 1 - 1e-16)
-    a, b = mean * concentration, (1 - mean) * concentration
-    density = (float(centre.a) * np.log(mean) + float(centre.b) * np.log1p(-mean)) + np.log(widths[:, None] * error)
+    odds = logit(place) + steps * error
+    mean, rest = np.maximum(expit(odds), _TINY), np.maximum(expit(-odds), _TINY)  # 1 - mean would lose a rest below eps
+    a, b = mean * concentration, rest * concentration
+    density = (float(centre.a) * np.log(mean) + float(centre.b) * np.log(rest)) + np.log(widths[:, None] * error)
     for x, n in zip(hit, total, strict=True):
-        density += betaln(a + x, b + n - x) - betaln(a, b)
+        density += betaln(a + x, b + (n - x)) - betaln(a, b)
     weights = np.exp(density - logsumexp(density))
     kept = weights > _NEGLIGIBLE * weights.max()
     return a[kept], b[kept], weights[kept] / weights[kept].sum()

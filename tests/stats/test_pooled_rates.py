@@ -134,3 +134,15 @@ def test_what_it_cannot_take_is_refused(successes, trials, nodes, refusal, sente
 def test_a_level_outside_0_to_1_is_refused(level):
     with pytest.raises(InputRefused, match="level"):
         pooled_rates([1], [2], centre=PRIOR, nodes=32, level=level)
+
+
+@pytest.mark.parametrize("groups", [1, 8, 30])
+@pytest.mark.parametrize("n", [10, 300, 5000, 10**7])
+def test_groups_that_never_fail_are_the_mirror_image_of_groups_that_never_succeed(n, groups):
+    with np.errstate(all="raise", under="ignore"):
+        always = pooled([(n, 0)] * groups, centre=Beta(5, 5), nodes=32)
+        never = pooled([(0, n)] * groups, centre=Beta(5, 5), nodes=32)
+    assert always.rates[0].mean == pytest.approx(1 - never.rates[0].mean, abs=1e-9)
+    assert always.rates[0].interval.low == pytest.approx(1 - never.rates[0].interval.high, abs=1e-7)
+    assert always.rates[0].interval.high == pytest.approx(1 - never.rates[0].interval.low, abs=1e-7)
+    assert 0 < never.rates[0].mean < 10 / n

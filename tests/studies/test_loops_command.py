@@ -81,7 +81,15 @@ def test_a_generation_gives_one_verdict_and_tampering_a_sentence(
     swapped = [row.model_copy(update={"run_id": f"{row.run_id}x"}) if row.run_id < "run-5" else row for row in rows]
     with changed(log, log_bytes(swapped).decode()):
         refused("--generation", "g2")
-    assert command(*given, "--generation", "g2").status == 0
+    assert "units that generation 'g1' saw, such as 'retry-" in refused("--generation", "g2")
+
+    # New data under a new name, and no name that leads elsewhere.
+    assert "found '../g3', expected letters, digits" in refused("--generation", "../g3")
+    other = text.replace("seed = ", "seed = 1", 1)
+    assert other != text
+    (tmp_path / "other.toml").write_text(other)
+    log.write_bytes(log_bytes(RETRY_LIMIT.generate(read_plan(tmp_path / "other.toml", RETRY_LIMIT.plan)).rows))
+    assert command(*given, "--generation", "g3").status == 0
 
 
 def _interrupted(*_: Any, **__: Any) -> None:

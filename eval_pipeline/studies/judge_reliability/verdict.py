@@ -64,7 +64,8 @@ def decide(found: Findings, tested: HeldOut | None, plan: JudgeReliabilityPlan) 
         )
     return Decision(
         "persist",
-        f"{count} of {cells} abilities differ from {_null(plan)}, and on held-out claims nothing regresses",
+        f"{count} of {cells} abilities differ from {_null(plan)}, and on held-out claims nothing regresses;"
+        f" {comparison.flipped} of their {comparison.prior_only.n} verdicts are another for it",
     )
 
 

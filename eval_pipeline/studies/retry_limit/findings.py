@@ -74,13 +74,14 @@ def findings(log: Log[Attempt], plan: RetryLimitPlan) -> Findings:
     """
     require_assigned(log, plan)
     sections = sections_of(log.rows)
-    grounds = grounds_of(columns(sections), plan)
+    made = delivery(log.rows)
+    grounds = grounds_of(columns(sections), made, plan)
     return Findings(
         data=log.hash,
         simulated=log.simulated,
         counted=_counted(log.rows, sections),
         preflight=grounds.preflight,
-        delivery=delivery(log.rows),
+        delivery=made,
         arms=grounds.arms,
         comparison=grounds.comparison,
         ablation=ablation(sections, plan),
@@ -90,7 +91,7 @@ def findings(log: Log[Attempt], plan: RetryLimitPlan) -> Findings:
     )
 
 
-def grounds_of(sections: Columns, plan: RetryLimitPlan) -> Grounds:
+def grounds_of(sections: Columns, made: Delivery, plan: RetryLimitPlan) -> Grounds:
     """What the decision rests on; there is a section at least."""
     arms = tuple(arm_curve(sections, arm, plan) for arm in _ARMS)
     rate, tests = preflight(sections, plan), compared(sections, plan.contrast)
@@ -104,6 +105,7 @@ def grounds_of(sections: Columns, plan: RetryLimitPlan) -> Grounds:
         passes=tests.passes,
         faster=tests.faster,
         rungs=rungs_of(faster.steps) if faster else (),
+        astray=Fraction(made.astray, made.retries) if made.retries else None,
     )
     return Grounds(rate, arms, tests, evidence)
 

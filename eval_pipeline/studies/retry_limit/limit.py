@@ -6,7 +6,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from eval_pipeline.arms import RetryArm
-from eval_pipeline.gates import below
+from eval_pipeline.gates import at_most, below
 from eval_pipeline.records import Number, Outcome
 from eval_pipeline.stats.scalars import reaches
 from eval_pipeline.studies.retry_limit.curves import Step
@@ -37,7 +37,8 @@ class Rung:
 class Evidence:
     """What the decision rests on.
 
-    `required` is None where no number of sections would do. `failures` are first failures without and with prior
+    `required` is None where no number of sections would do. `astray` is the share of retries that were told against
+    their arm, None without one that had anything to be told. `failures` are first failures without and with prior
     violations. `first_failing` is the share of first failures among the first sections, None before there are enough.
     `p_value` is None where the arms cannot be compared, `passes` are those at a retry. `faster` is the arm whose
     sections pass sooner, and the rungs are its.
@@ -51,6 +52,7 @@ class Evidence:
     passes: int
     faster: RetryArm | None
     rungs: tuple[Rung, ...]
+    astray: Fraction | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def decide(found: Evidence, plan: RetryLimitPlan) -> Decision:
         return Decision(Word.HELD, default, None, _held(found.first_failing, plan))
     if lacking := _lacking(found, plan):
         return Decision(Word.UNDECIDED, default, None, f"{lacking}; the limit stays at {default}")
+    if found.astray is not None and at_most(found.astray, plan.delivery.astray_at_most, "exact") is not Outcome.PASS:
+        return Decision(Word.UNDECIDED, default, None, _astray(found.astray, plan))
     if found.p_value is None and found.passes:
         return Decision(Word.UNDECIDED, default, None, f"the arms cannot be compared; the limit stays at {default}")
     if found.p_value is None or reaches(found.p_value, alpha):
@@ -130,6 +134,14 @@ def _held(share: Fraction, plan: RetryLimitPlan) -> str:
     return (
         f"of the first {first} sections {float(share):.1%} failed at the first attempt, less than {bar:.0%}; a limit of"
         f" retries hardly matters, and stays at {plan.limit.default}"
+    )
+
+
+def _astray(share: Fraction, plan: RetryLimitPlan) -> str:
+    return (
+        f"{float(share):.1%} of the retries were told against their arm, and {float(plan.delivery.astray_at_most):.0%}"
+        f" may be, so that the arms are not what they are called; mend how they are told, and collect new data; the"
+        f" limit stays at {plan.limit.default}"
     )
 
 

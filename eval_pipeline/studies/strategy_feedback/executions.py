@@ -51,11 +51,11 @@ def executions_of(log: Log[Execution], plan: StrategyFeedbackPlan) -> Executions
     """The columns of a log.
 
     Raises:
-        MalformedObservations: a row is of no registered cell, stands in another arm than the hash of its run says, or
-            has the place in time of another.
+        MalformedObservations: a row is of no registered cell, stands in another arm than the hash of its run says, has
+            the place in time of another, or is a copy of another in all but that.
 
     """
-    if faults := [*_misplaced(log, plan), *_at_one_time(log)]:
+    if faults := [*_misplaced(log, plan), *_at_one_time(log), *_copied(log)]:
         raise MalformedObservations("the log of executions", faults)
     rows = sorted(log.rows, key=lambda row: row.sequence)
     runs = {run_id: number for number, run_id in enumerate(dict.fromkeys(row.run_id for row in rows))}
@@ -108,3 +108,15 @@ def _at_one_time(log: Log[Execution]) -> Iterator[str]:
                 " number all executions in their order, each once"
             )
         taken[row.sequence] = row.run_id
+
+
+def _copied(log: Log[Execution]) -> Iterator[str]:
+    """An execution with a gain in confidence is measured; two of a run that agree in every decimal are one."""
+    seen: dict[Execution, int] = {}
+    for row in log.rows:
+        timeless = row.model_copy(update={"sequence": 0})
+        if seen.setdefault(timeless, row.sequence) != row.sequence:
+            yield (
+                f"run {row.run_id!r}, sequence {row.sequence}: found what sequence {seen[timeless]} says in every"
+                " field; an execution stands in a log once: leave the copy out"
+            )

@@ -135,7 +135,7 @@ def sizes_that_are_refused(plan, given, expected, tolerance):
 
 def evidence(p_value, rungs):
     """All that a decision needs beside p and the rungs."""
-    return Evidence(9999, 519, (999, 999), Fraction(1, 2), p_value, 500, WITH, rungs)
+    return Evidence(9999, 519, (999, 999), Fraction(1, 2), p_value, 500, WITH, rungs, None)
 
 
 @runs(244)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from scipy.stats import binomtest
 
-from eval_pipeline.studies.retry_limit.findings import grounds_of
+from eval_pipeline.studies.retry_limit.findings import Delivery, grounds_of
 from eval_pipeline.studies.retry_limit.generator import courses
 from eval_pipeline.studies.retry_limit.held_out import replayed
 from eval_pipeline.studies.retry_limit.limit import Word, decide
@@ -26,7 +26,7 @@ def decisions(truth: RetryLimitPlan, generations: int = GENERATIONS) -> Counter[
     found: Counter[tuple[Word, int, object]] = Counter()
     for seed in range(generations):
         plan = truth.model_copy(update={"seed": seed})
-        decision = decide(grounds_of(courses(plan).columns, plan).evidence, plan)
+        decision = decide(grounds_of(courses(plan).columns, Delivery(0, 0), plan).evidence, plan)
         found[decision.word, decision.attempts, decision.kept] += 1
     return found
 

@@ -23,6 +23,7 @@ ENOUGH = Evidence(
     passes=300,
     faster=WITH,
     rungs=RUNGS,
+    astray=Fraction(1, 50),
 )
 
 
@@ -43,6 +44,7 @@ def test_evidence_that_reaches_every_bar_calibrates_the_limit():
         ({"required": None}, Word.UNDECIDED, 3, "no number of sections is known to be enough"),
         ({"failures": (99, 500)}, Word.UNDECIDED, 3, "99 first attempts failed in one arm and 100 are needed"),
         ({"failures": (500, 99)}, Word.UNDECIDED, 3, "99 first attempts failed in one arm and 100 are needed"),
+        ({"astray": Fraction(21, 1000)}, Word.UNDECIDED, 3, "2.1% of the retries were told against their arm, and"),
         ({"p_value": None}, Word.UNDECIDED, 3, "the arms cannot be compared"),
         ({"p_value": 0.05}, Word.MECHANISM_BROKEN, 1, "(p = 0.05, not below 0.05); investigate the retry mechanism"),
         ({"p_value": None, "passes": 0}, Word.MECHANISM_BROKEN, 1, "no retry passed in either arm"),

@@ -89,3 +89,9 @@ def test_a_gain_is_in_the_decimals_that_are_printed():
 def test_a_gain_of_the_reference_over_itself_is_nothing_and_exchange_turns_its_sign(one, other):
     assert gain_of(one, one) == 0
     assert gain_of(one, other) == -gain_of(other, one)
+
+
+def test_a_copy_under_another_place_in_time_is_refused(plan):
+    rows = execution(plan, "r1", 4), execution(plan, "r1", 5), execution(plan, "r2", 6)
+    with pytest.raises(MalformedObservations, match="run 'r1', sequence 5: found what sequence 4 says in every field"):
+        executions_of(logged(*rows), plan)
