@@ -73,6 +73,8 @@ def _given_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         """What runs did: a log, or one that is generated with a known truth, which says so."""
         opened = sealed_plan.open(study.plan)
         log = study.read(Path(inputs.observations)) if inputs.observations else study.generate(opened)
+        if study.require:
+            study.require(log, opened)
         values = {"rows": [row.model_dump(mode="json") for row in log.rows], "simulated": log.simulated}
         about = {"observations": len(log.rows), "origin": _origin(log), "hash": log.hash}
         return materialized(values, about, version=log.hash)

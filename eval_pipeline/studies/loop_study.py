@@ -21,7 +21,8 @@ class LoopStudy(Generic[P, O, F, H]):
     `unit` names what an observation is held out with, such as its run; `stratum` what such units are drawn by, None
     where all are alike. `findings` are of the calibration part alone; `held_out` of the rest, once it was given out, or
     None where the plan holds nothing out. `document` holds claims, findings, constants and charts as plain values;
-    `claims` says of each claim that may stand in it what it means, in one sentence.
+    `claims` says of each claim that may stand in it what it means, in one sentence. `require` raises where a log cannot
+    be of the plan; the whole log is held against it before anything is sealed or used.
     """
 
     name: str
@@ -37,3 +38,4 @@ class LoopStudy(Generic[P, O, F, H]):
     held_out: Callable[[F, Log[O], P], H]
     held_out_type: Any
     document: Callable[[F, H | None, P], dict[str, Any]]
+    require: Callable[[Log[O], P], object] | None = None

@@ -13,10 +13,12 @@ from assets.studies import closed_loops
 from eval_pipeline.bundled import bundled
 from eval_pipeline.cli.run import run
 from eval_pipeline.errors import SealBroken
+from eval_pipeline.ledger import Kind, read_ledger
 from eval_pipeline.observations import log_bytes
 from eval_pipeline.plan import read_plan
 from eval_pipeline.studies.loops import STUDIES
 from eval_pipeline.studies.retry_limit.study import STUDY as RETRY_LIMIT
+from eval_pipeline.studies.strategy_feedback.study import STUDY as STRATEGY_FEEDBACK
 
 
 @contextmanager
@@ -116,3 +118,24 @@ def test_a_log_of_something_else_is_refused_by_line_and_field(
     assert said.status == 1
     assert "line 1, field" in said.err
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("study", [RETRY_LIMIT, STRATEGY_FEEDBACK], ids=lambda study: study.name)
+def test_a_run_in_another_arm_is_refused_before_anything_is_sealed_or_used(
+    command: Callable[..., Any], tmp_path: Path, study: Any
+) -> None:
+    """The whole log is held against the plan, be the run held out or not."""
+    rows = study.generate(read_plan(bundled("plans") / f"{study.name}.toml", study.plan)).rows
+    arms = list(type(rows[0].arm))
+    for run_id in list(dict.fromkeys(row.run_id for row in rows))[:2]:
+        moved = [
+            row.model_copy(update={"arm": arms[1 - arms.index(row.arm)]}) if row.run_id == run_id else row
+            for row in rows
+        ]
+        log = tmp_path / "log.jsonl"
+        log.write_bytes(log_bytes(moved))
+        said = command("run", study.name, "--observations", log, "--out", tmp_path / "out")
+        assert said.status == 1
+        assert "by the hash" in said.err
+        assert [line.kind for line in read_ledger(tmp_path / "home" / "ledger.jsonl")] in ([], [Kind.PLAN_SEALED])
+        assert not (tmp_path / "home" / "locks").exists()

@@ -5,7 +5,7 @@ from eval_pipeline.studies.retry_limit.document import retry_limit_document
 from eval_pipeline.studies.retry_limit.findings import Findings, findings
 from eval_pipeline.studies.retry_limit.generator import generated_log
 from eval_pipeline.studies.retry_limit.held_out import HeldOutFindings, held_out
-from eval_pipeline.studies.retry_limit.observations import Attempt, read
+from eval_pipeline.studies.retry_limit.observations import Attempt, read, require_assigned
 from eval_pipeline.studies.retry_limit.plan import RetryLimitPlan
 from eval_pipeline.studies.retry_limit.verdict import CLAIMS
 
@@ -23,4 +23,5 @@ STUDY: LoopStudy[RetryLimitPlan, Attempt, Findings, HeldOutFindings] = LoopStudy
     held_out=held_out,
     held_out_type=HeldOutFindings,
     document=retry_limit_document,
+    require=require_assigned,
 )

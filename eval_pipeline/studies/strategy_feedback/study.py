@@ -3,6 +3,7 @@
 from eval_pipeline.studies.loop_study import LoopStudy
 from eval_pipeline.studies.strategy_feedback.document import STUDY as NAME
 from eval_pipeline.studies.strategy_feedback.document import document
+from eval_pipeline.studies.strategy_feedback.executions import executions_of
 from eval_pipeline.studies.strategy_feedback.findings import Findings, findings
 from eval_pipeline.studies.strategy_feedback.generator import generate
 from eval_pipeline.studies.strategy_feedback.held_out import Replay, held_out
@@ -33,4 +34,5 @@ STUDY: LoopStudy[StrategyFeedbackPlan, Execution, Findings, Replay] = LoopStudy(
     held_out=held_out,
     held_out_type=Replay,
     document=document,
+    require=executions_of,
 )

@@ -120,7 +120,7 @@ def _stable(found: Findings) -> Verdict:
     silent = [chart for chart in found.charts if chart.stable is None]
     if called:
         shown = ", ".join(f"{one.name} to {float(one.proposed):+.3f}" for one in moved) or "none, by its clamp"
-        detail = f"{len(called)} of {len(found.charts)} charts call for a cause; adjustments that move: {shown}"
+        detail = f"{len(called)} of {len(found.charts)} charts call for a cause; moved if the loop stays: {shown}"
         return _verdict(CONSTANTS_STABLE, Outcome.WARN, Reason.DRIFT, detail, None, None, None)
     if silent:
         detail = f"{silent[0].name}: {silent[0].why}"
