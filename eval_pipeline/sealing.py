@@ -161,7 +161,7 @@ def _units(path: Path, sealed: Line) -> frozenset[str]:
     try:
         units = json.loads(path.read_bytes())
         whole = partition_hash(units) == sealed.body["units"]
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
         whole = False
     if not whole:
         raise PartitionDiffers(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eval_pipeline.errors import InputRefused, LedgerBroken, LockMissing, PartitionDiffers, PartitionUsed
 from eval_pipeline.heldout import Drawn, lock_bytes
-from eval_pipeline.ledger import Kind, read_ledger
+from eval_pipeline.ledger import Kind, append, read_ledger
 from eval_pipeline.loop import Holding
 from eval_pipeline.sealing import Partition, drawn_for, held_out_of, require_unused, sealed_partition
 
@@ -162,3 +162,12 @@ def test_what_a_generation_saw_cannot_be_forgotten(tmp_path: Path, change: Calla
     change(tmp_path / "locks" / "toy-g1.units.json")
     with pytest.raises(PartitionDiffers, match="is not the list of units that generation 'g1' was sealed with"):
         require_unused(second, ledger=tmp_path / "ledger.jsonl")
+
+
+def test_a_sealing_that_does_not_name_what_was_seen_is_refused_like_a_lost_list(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    old = {"study": "toy", "generation": "g1", "partition_hash": "0" * 64, "size": 10}
+    append(ledger, Kind.PARTITION_SEALED, old, now=NOW)
+    append(ledger, Kind.PARTITION_USED, old, now=NOW)
+    with pytest.raises(PartitionDiffers, match="is not the list of units that generation 'g1' was sealed with"):
+        require_unused(seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g2"), "g2"), ledger=ledger)
