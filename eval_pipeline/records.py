@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
 Number = float | Fraction
 
@@ -226,3 +227,8 @@ class Verdict:
     interval: Interval | None
     threshold: Fraction | None
     advisory: bool
+
+    @classmethod
+    def withheld(cls, claim: str, reason: Reason, detail: str) -> Self:
+        """What is said where nothing can be: no outcome but a skip, and no number."""
+        return cls(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)

@@ -51,7 +51,7 @@ def _below(found: Findings, plan: FireRatePlan) -> Verdict:
     course, margin = found.course, plan.test.margin
     if reason := _REASONS.get(course.decision):
         detail = f"{_fires(course.fires)} in {course.runs} runs: {_waits_for(course, plan)}"
-        return _withheld(BELOW, reason, detail)
+        return Verdict.withheld(BELOW, reason, detail)
     last = course.looks[-1] if course.looks else None
     if course.decision is Decision.INVESTIGATE:
         detail = f"{_fires(course.fires)} in {course.runs} runs: {_why_not(course, plan)}"
@@ -65,7 +65,7 @@ def _covered(course: Course, plan: FireRatePlan) -> Verdict:
     floor = plan.test.looks[course.look - 1].floor
     if course.stopped or course.decision in (Decision.NEXT_LOOK, Decision.UNDERPOWERED):
         detail = f"look {course.look}, at which each context must have {floor} runs, was not reached"
-        return _withheld(COVERED, Reason.UNDERPOWERED, detail)
+        return Verdict.withheld(COVERED, Reason.UNDERPOWERED, detail)
     met, of = len(plan.contexts) - len(course.short), len(plan.contexts)
     share = Fraction(met, of)
     if course.short:
@@ -81,22 +81,22 @@ def _steady(found: Findings, plan: FireRatePlan) -> Verdict:
     match found.batches.standing:
         case "too_few":
             detail = f"{len(chart.points)} batches of {rule.runs} runs, and {rule.baseline} make the limits; run more"
-            return _withheld(STEADY, Reason.UNDERPOWERED, detail)
+            return Verdict.withheld(STEADY, Reason.UNDERPOWERED, detail)
         case "no_variation":
             detail = f"{chart.why}; the chart tells nothing, and the looks decide"
-            return _withheld(STEADY, Reason.NOT_MEASURED, detail)
+            return Verdict.withheld(STEADY, Reason.NOT_MEASURED, detail)
         case "single_fires":
             detail = (
                 f"the limits of the first {rule.baseline} batches let no single fire pass, so that a signal only says"
                 " that there was one; the looks decide"
             )
-            return _withheld(STEADY, Reason.NOT_MEASURED, detail)
+            return Verdict.withheld(STEADY, Reason.NOT_MEASURED, detail)
         case "empty_batches":
             detail = (
                 f"most of the first {rule.baseline} batches hold no fire, so that eight in a row without one are no"
                 " sign of a change; the looks decide"
             )
-            return _withheld(STEADY, Reason.NOT_MEASURED, detail)
+            return Verdict.withheld(STEADY, Reason.NOT_MEASURED, detail)
     signals, points = len({signal.place for signal in chart.signals}), len(chart.points)
     detail = f"{signals} of {points} batches call for a cause"
     outcome, reason = (Outcome.WARN, Reason.DRIFT) if signals else (Outcome.PASS, None)
@@ -145,7 +145,3 @@ def _said(
 ) -> Verdict:
     estimate: Number = Fraction(course.fires, course.runs)
     return Verdict(claim, outcome, reason, detail, estimate, course.fires, course.runs, interval, bar, advisory=False)
-
-
-def _withheld(claim: str, reason: Reason, detail: str) -> Verdict:
-    return Verdict(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)

@@ -36,7 +36,7 @@ def verdicts(predictions: Predictions, rates: ErrorRates | None, plan: Calibrati
     """
     gate = plan.gate
     if obstacle := _obstacle(predictions, rates, plan):
-        return tuple(_withheld(claim, obstacle.reason, obstacle.detail) for claim in CLAIMS)
+        return tuple(Verdict.withheld(claim, obstacle.reason, obstacle.detail) for claim in CLAIMS)
     assert rates is not None
     return (
         _rate_below(FALSE_NEGATIVES, rates.false_negatives, gate.false_negatives_below, plan),
@@ -65,7 +65,7 @@ def _obstacle(predictions: Predictions, rates: ErrorRates | None, plan: Calibrat
 def _rate_below(claim: str, rate: Rate, threshold: Fraction, plan: CalibrationPlan) -> Verdict:
     standing = standing_of(rate, threshold, level=plan.gate.level)
     if rate.estimate is None or standing is None:
-        return _withheld(claim, Reason.NOT_MEASURED, "no tuple measures this rate; add tuples that do")
+        return Verdict.withheld(claim, Reason.NOT_MEASURED, "no tuple measures this rate; add tuples that do")
     outcome, reason = below(rate.estimate, threshold), None
     if outcome is Outcome.FAIL:
         reason = Reason.THRESHOLD_MISSED
@@ -85,7 +85,7 @@ def _sentence(rate: Rate, threshold: Fraction, standing: Standing, level: Fracti
 
 def _decomposition(rate: Rate, plan: CalibrationPlan) -> Verdict:
     if rate.estimate is None:
-        return _withheld(DECOMPOSITION, Reason.NOT_MEASURED, "no tuple is supported in part; add some that are")
+        return Verdict.withheld(DECOMPOSITION, Reason.NOT_MEASURED, "no tuple is supported in part; add some that are")
     detail = f"{rate.errors} of {rate.n} claims that are supported in part were not taken apart rightly"
     if not rate.errors:
         return _said(DECOMPOSITION, Outcome.PASS, None, rate, Fraction(0), detail)
@@ -98,7 +98,3 @@ def _said(claim: str, outcome: Outcome, reason: Reason | None, rate: Rate, thres
     return Verdict(
         claim, outcome, reason, detail, rate.estimate, rate.errors, rate.n, interval, threshold, advisory=False
     )
-
-
-def _withheld(claim: str, reason: Reason, detail: str) -> Verdict:
-    return Verdict(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)

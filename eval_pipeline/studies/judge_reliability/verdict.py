@@ -84,7 +84,7 @@ def _told_apart(found: Findings, plan: JudgeReliabilityPlan) -> Verdict:
     cells, count = found.abilities.cells, len(candidates(found))
     enough = [cell for cell in cells if cell.posterior.n >= plan.persistence.claims_at_least]
     if not enough:
-        return _withheld(
+        return Verdict.withheld(
             TOLD_APART,
             Reason.UNDERPOWERED,
             f"none of {len(cells)} abilities has the {plan.persistence.claims_at_least} claims that the plan asks for;"
@@ -112,11 +112,11 @@ def _told_apart(found: Findings, plan: JudgeReliabilityPlan) -> Verdict:
 
 def _not_harmful(tested: HeldOut | None, plan: JudgeReliabilityPlan) -> Verdict:
     if tested is None:
-        return _withheld(NOT_HARMFUL, Reason.NOT_MEASURED, "no held-out claims were replayed")
+        return Verdict.withheld(NOT_HARMFUL, Reason.NOT_MEASURED, "no held-out claims were replayed")
     found = tested.comparison
     n = found.prior_only.n
     if found.interval is None or found.delta is None:
-        return _withheld(
+        return Verdict.withheld(
             NOT_HARMFUL,
             Reason.UNDERPOWERED,
             f"{n} held-out claims have a known truth, and {plan.falsifier.claims_at_least} are needed; add claims",
@@ -141,7 +141,9 @@ def _parse_failures(found: Findings) -> Verdict:
     charted = [chart for chart in charts if chart.stable is not None]
     if not charted:
         why = charts[0].why if charts else "there are no judgments"
-        return _withheld(PARSE_FAILURES, Reason.UNDERPOWERED, f"no judge has a chart with limits: {why}; judge more")
+        return Verdict.withheld(
+            PARSE_FAILURES, Reason.UNDERPOWERED, f"no judge has a chart with limits: {why}; judge more"
+        )
     moved = [chart.name.removeprefix("parse failures of ") for chart in charted if not chart.stable]
     without = len(charts) - len(charted)
     detail = f"{counts.no_vote} of {counts.judgments} judgments gave no vote; " + (
@@ -166,7 +168,7 @@ def _parse_failures(found: Findings) -> Verdict:
 def _labelling(found: Findings, plan: JudgeReliabilityPlan) -> Verdict:
     labels = found.labels
     if labels.drop_rate is None:
-        return _withheld(LABELLING, Reason.NOT_MEASURED, "no claim was labelled to the end by annotators")
+        return Verdict.withheld(LABELLING, Reason.NOT_MEASURED, "no claim was labelled to the end by annotators")
     closed = labels.claims - labels.open
     detail = (
         f"{labels.dropped} of {closed} claims were dropped as INCONCLUSIVE, {labels.agreed} were agreed on and"
@@ -189,7 +191,7 @@ def _labelling(found: Findings, plan: JudgeReliabilityPlan) -> Verdict:
 def _independence(found: Findings) -> Verdict:
     pairs = found.pairs
     if not pairs:
-        return _withheld(INDEPENDENCE, Reason.NOT_MEASURED, "no two judges voted on enough claims in common")
+        return Verdict.withheld(INDEPENDENCE, Reason.NOT_MEASURED, "no two judges voted on enough claims in common")
     together = [pair for pair in pairs if pair.together]
     detail = f"{len(together)} of {len(pairs)} pairs of judges err together more often than chance has it"
     if together:
@@ -210,10 +212,6 @@ def _independence(found: Findings) -> Verdict:
         None,
         advisory=False,
     )
-
-
-def _withheld(claim: str, reason: Reason, detail: str) -> Verdict:
-    return Verdict(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)
 
 
 def _null(plan: JudgeReliabilityPlan) -> str:

@@ -114,7 +114,7 @@ def _informative(gates: Sequence[Gate]) -> Verdict:
     alike = [gate.name for gate in tried if gate.no_variation]
     numerator, denominator = len(tried) - len(alike), len(tried)
     if not tried:
-        return _withheld(INFORMATIVE, Reason.NOT_MEASURED, "no run says anything of a gate; add runs")
+        return Verdict.withheld(INFORMATIVE, Reason.NOT_MEASURED, "no run says anything of a gate; add runs")
     if alike:
         detail = f"all runs have one value of {', '.join(alike)}; such a baseline promotes nothing"
         return _said(INFORMATIVE, Outcome.WARN, Reason.NO_VARIATION, detail, numerator, denominator)
@@ -124,10 +124,10 @@ def _informative(gates: Sequence[Gate]) -> Verdict:
 
 def _false_alarms(compared: HeldOutFindings | None, plan: KpiGatesPlan) -> Verdict:
     if compared is None:
-        return _withheld(FALSE_ALARMS, Reason.NOT_MEASURED, "nothing was held out to measure it on")
+        return Verdict.withheld(FALSE_ALARMS, Reason.NOT_MEASURED, "nothing was held out to measure it on")
     alarms, bar, level = compared.family.calibrated, plan.family.alarms_at_most, plan.estimate.level
     if not alarms.n:
-        return _withheld(FALSE_ALARMS, Reason.UNDERPOWERED, "no held-out run is treated; add runs")
+        return Verdict.withheld(FALSE_ALARMS, Reason.UNDERPOWERED, "no held-out run is treated; add runs")
     shown = reaches(-float(upper_bound(alarms.stopped, alarms.n, level=level).high or 0), -bar)
     outcome, reason = (Outcome.PASS, None) if shown else (Outcome.WARN, Reason.NOT_SHOWN)
     if Fraction(alarms.stopped, alarms.n) > bar:
@@ -141,11 +141,11 @@ def _false_alarms(compared: HeldOutFindings | None, plan: KpiGatesPlan) -> Verdi
 
 def _not_worse(found: KpiGatesFindings, compared: HeldOutFindings | None, plan: KpiGatesPlan) -> Verdict:
     if not any(gate.standing.promoted for gate in found.gates):
-        return _withheld(
+        return Verdict.withheld(
             NOT_WORSE, Reason.NOT_MEASURED, "no threshold was calibrated that differs from a provisional one"
         )
     if compared is None:
-        return _withheld(NOT_WORSE, Reason.NOT_MEASURED, "nothing was held out to compare on")
+        return Verdict.withheld(NOT_WORSE, Reason.NOT_MEASURED, "nothing was held out to compare on")
     family = compared.family
     difference = (family.calibrated.share or 0.0) - (family.provisional.share or 0.0)
     if _rejects(compared):
@@ -164,7 +164,7 @@ def _not_worse(found: KpiGatesFindings, compared: HeldOutFindings | None, plan: 
             f"{compared.control} control and {compared.treated} treated runs are worth {float(compared.worth):.0f} in"
             f" each of two equal arms, and the plan asks for {plan.power.n}; hold out more"
         )
-        return _withheld(NOT_WORSE, Reason.UNDERPOWERED, detail)
+        return Verdict.withheld(NOT_WORSE, Reason.UNDERPOWERED, detail)
     detail = (
         f"calibrated gates stop {family.calibrated.stopped} of {family.calibrated.n} treated runs, provisional ones"
         f" {family.provisional.stopped} of {family.provisional.n} control runs"
@@ -175,7 +175,9 @@ def _not_worse(found: KpiGatesFindings, compared: HeldOutFindings | None, plan: 
 def _perturbations(found: KpiGatesFindings) -> Verdict:
     tried = [one for one in found.perturbations if one.promoted]
     if not tried:
-        return _withheld(PERTURBATIONS, Reason.NOT_MEASURED, "no gate was calibrated to be tried on synthetic runs")
+        return Verdict.withheld(
+            PERTURBATIONS, Reason.NOT_MEASURED, "no gate was calibrated to be tried on synthetic runs"
+        )
     wrong = [one.gate for one in tried if not one.holds]
     if wrong:
         detail = f"{', '.join(wrong)} let the shift pass or stop the noise"
@@ -206,7 +208,3 @@ def _said(
     if estimate is None and numerator is not None and denominator:
         estimate = Fraction(numerator, denominator)
     return Verdict(claim, outcome, reason, detail, estimate, numerator, denominator, interval, None, advisory=False)
-
-
-def _withheld(claim: str, reason: Reason, detail: str) -> Verdict:
-    return Verdict(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)

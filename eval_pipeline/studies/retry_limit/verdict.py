@@ -36,23 +36,25 @@ def _enough(found: Findings, plan: RetryLimitPlan) -> Verdict:
     claim, word = "enough_sections", found.decision.word
     needed, failures = found.preflight.required, min(found.evidence.failures)
     if needed is None:
-        return _withheld(claim, Reason.UNDERPOWERED, found.preflight.why or "nobody can say how many are enough")
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, found.preflight.why or "nobody can say how many are enough")
     detail = (
         f"{found.counted.sections} sections of {needed} that are needed at a rate of"
         f" {float(found.preflight.event_rate.used):.1%} first failures, and {failures} first failures of"
         f" {plan.stopping.failures_per_arm} in the arm with fewer"
     )
     if word is Word.HELD:
-        return _withheld(claim, Reason.NOT_MEASURED, found.decision.reason)
+        return Verdict.withheld(claim, Reason.NOT_MEASURED, found.decision.reason)
     if found.counted.sections < needed or failures < plan.stopping.failures_per_arm:
-        return _withheld(claim, Reason.UNDERPOWERED, f"{detail}; go on, or give a longer log")
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, f"{detail}; go on, or give a longer log")
     return _said(claim, Outcome.PASS, None, detail, estimate=found.counted.sections, threshold=Fraction(needed))
 
 
 def _delivered(found: Findings, plan: RetryLimitPlan) -> Verdict:
     claim, made = "feedback_delivered", found.delivery
     if not made.retries:
-        return _withheld(claim, Reason.NOT_MEASURED, "no retry had anything to be told; nothing was delivered or kept")
+        return Verdict.withheld(
+            claim, Reason.NOT_MEASURED, "no retry had anything to be told; nothing was delivered or kept"
+        )
     share, bar = Fraction(made.astray, made.retries), plan.delivery.astray_at_most
     outcome = at_most(share, bar, "exact")
     detail = f"{made.astray} of {made.retries} retries were told against their arm, and {float(bar):.0%} may be"
@@ -63,7 +65,7 @@ def _delivered(found: Findings, plan: RetryLimitPlan) -> Verdict:
 def _helps(found: Findings) -> Verdict:
     claim, tests, decision, bar = "feedback_helps", found.comparison, found.decision, Fraction(1)
     if decision.word in (Word.HELD, Word.UNDECIDED):
-        return _withheld(claim, Reason.UNDERPOWERED, decision.reason)
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, decision.reason)
     if decision.word is Word.MECHANISM_BROKEN:
         return _said(claim, Outcome.FAIL, Reason.MECHANISM_BROKEN, decision.reason, tests.rate_ratio, threshold=bar)
     assert tests.observed is not None
@@ -81,9 +83,9 @@ def _helps(found: Findings) -> Verdict:
 def _limit(found: Findings, plan: RetryLimitPlan) -> Verdict:
     claim, decision, bar = "limit_shown", found.decision, plan.limit.pass_below
     if decision.word in (Word.HELD, Word.UNDECIDED):
-        return _withheld(claim, Reason.UNDERPOWERED, decision.reason)
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, decision.reason)
     if decision.word is Word.MECHANISM_BROKEN:
-        return _withheld(claim, Reason.MECHANISM_BROKEN, decision.reason)
+        return Verdict.withheld(claim, Reason.MECHANISM_BROKEN, decision.reason)
     if decision.word is Word.CALIBRATED:
         rung = next(one for one in found.evidence.rungs if one.attempts == decision.attempts)
         high = _at_most(rung, plan)
@@ -106,12 +108,16 @@ def _limit(found: Findings, plan: RetryLimitPlan) -> Verdict:
 def _held_out(decision: Decision, found: HeldOutFindings | None, plan: RetryLimitPlan) -> Verdict:
     claim = "held_out_no_worse"
     if found is None:
-        return _withheld(claim, Reason.NOT_MEASURED, "the plan holds nothing out, so that nothing falsifies the limit")
+        return Verdict.withheld(
+            claim, Reason.NOT_MEASURED, "the plan holds nothing out, so that nothing falsifies the limit"
+        )
     replay = found.replay
     if decision.word is not Word.CALIBRATED:
-        return _withheld(claim, _why_open(decision.word), "no limit was calibrated, so that nothing can be falsified")
+        return Verdict.withheld(
+            claim, _why_open(decision.word), "no limit was calibrated, so that nothing can be falsified"
+        )
     if replay.difference is None or replay.interval is None or replay.worse is None:
-        return _withheld(claim, Reason.UNDERPOWERED, f"held-out runs cannot say: {replay.why}")
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, f"held-out runs cannot say: {replay.why}")
     detail = (
         f"{replay.passed} of {replay.sections} held-out sections pass within {replay.limit} attempts and"
         f" {replay.passed_by_default} within {replay.default}, with {replay.attempts} attempts and"
@@ -125,7 +131,7 @@ def _held_out(decision: Decision, found: HeldOutFindings | None, plan: RetryLimi
 def _stable(found: Findings) -> Verdict:
     claim, chart = "first_failures_stable", found.chart
     if chart.centre is None:
-        return _withheld(claim, Reason.UNDERPOWERED, f"the chart has no limits: {chart.why}")
+        return Verdict.withheld(claim, Reason.UNDERPOWERED, f"the chart has no limits: {chart.why}")
     if chart.signals:
         detail = f"{len(chart.signals)} of {len(chart.points)} batches of runs call for a cause; look for it"
         return _said(claim, Outcome.WARN, Reason.DRIFT, detail, chart.centre)
@@ -158,7 +164,3 @@ def _said(
     return Verdict(
         claim, outcome, reason, detail, estimate, numerator, denominator, interval, threshold, advisory=False
     )
-
-
-def _withheld(claim: str, reason: Reason, detail: str) -> Verdict:
-    return Verdict(claim, Outcome.SKIP, reason, detail, None, None, None, None, None, advisory=False)

@@ -69,10 +69,10 @@ def _helps(found: Findings, replay: Replay | None, plan: StrategyFeedbackPlan) -
 
 def _agrees(found: Findings, replay: Replay | None) -> Verdict:
     if replay is None:
-        return _skip(HELD_OUT_AGREES, Reason.NOT_MEASURED, "no run is held out; nothing was replayed")
+        return Verdict.withheld(HELD_OUT_AGREES, Reason.NOT_MEASURED, "no run is held out; nothing was replayed")
     if replay.standing is None:
         why = replay.whole.why or "nothing was decided that held-out runs could speak to"
-        return _skip(HELD_OUT_AGREES, Reason.NOT_MEASURED, f"{why}; see the claim that the loop helps")
+        return Verdict.withheld(HELD_OUT_AGREES, Reason.NOT_MEASURED, f"{why}; see the claim that the loop helps")
     outcome, reason = {
         "confirmed": (Outcome.PASS, None),
         "not_contradicted": (Outcome.WARN, Reason.NOT_SHOWN),
@@ -104,7 +104,7 @@ def _harmless(strategies: tuple[Comparison, ...]) -> Verdict:
         )
     if short:
         names = ", ".join(f"{one.strategy} ({float(one.effective):.0f} of {one.needed})" for one in short)
-        return _skip(
+        return Verdict.withheld(
             NO_STRATEGY_HARMED,
             Reason.UNDERPOWERED,
             f"too few executions in either arm, or none that differ: {names}; let the runs go on",
@@ -124,7 +124,7 @@ def _stable(found: Findings) -> Verdict:
         return _verdict(CONSTANTS_STABLE, Outcome.WARN, Reason.DRIFT, detail, None, None, None)
     if silent:
         detail = f"{silent[0].name}: {silent[0].why}"
-        return _skip(CONSTANTS_STABLE, Reason.NOT_MEASURED, detail)
+        return Verdict.withheld(CONSTANTS_STABLE, Reason.NOT_MEASURED, detail)
     detail = f"{len(found.charts)} charts of gains, and nothing on them speaks against the values in force"
     return _verdict(CONSTANTS_STABLE, Outcome.PASS, None, detail, None, None, None)
 
@@ -143,7 +143,3 @@ def _verdict(
     threshold: Fraction | None,
 ) -> Verdict:
     return Verdict(claim, outcome, reason, detail, estimate, None, None, interval, threshold, advisory=False)
-
-
-def _skip(claim: str, reason: Reason, detail: str) -> Verdict:
-    return _verdict(claim, Outcome.SKIP, reason, detail, None, None, None)
