@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -31,13 +32,15 @@ def plain_interval(interval: Interval | None) -> list[float | None] | None:
 
 
 def plain_value(value: Any) -> Any:
-    """Any finding as plain values: a record by its fields, an interval by its ends, an enum by its text."""
+    """Any finding as plain values: a record by its fields, an interval by its ends, an enum or a day by its text."""
     if isinstance(value, Enum):
         return value.value
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, (float, Fraction)):
         return plain_number(value)
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Interval):
         return plain_interval(value)
     if isinstance(value, Mapping):

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from eval_pipeline.document import plain_claim, plain_value
+from eval_pipeline.document import plain_value
 from eval_pipeline.loop import Constant
 from eval_pipeline.studies.fire_rate.findings import Findings
 from eval_pipeline.studies.fire_rate.plan import FireRatePlan
 from eval_pipeline.studies.fire_rate.verdict import reason_of, verdicts
+from eval_pipeline.studies.loop_document import loop_document
 
 STUDY = "fire-rate"
 _SCRIPT = "eval_pipeline/studies/fire_rate/findings.py"
@@ -14,13 +15,11 @@ _SCRIPT = "eval_pipeline/studies/fire_rate/findings.py"
 
 def document(found: Findings, held_out: None, plan: FireRatePlan) -> dict[str, Any]:
     """What was found, and of what; nothing was held out."""
-    return {
-        "study": STUDY,
-        "plan": plan.name,
-        "generation": plan.generation,
-        "simulated": found.simulated,
-        "claims": [plain_claim(verdict) for verdict in verdicts(found, plan)],
-        "decision": {
+    return loop_document(
+        plan,
+        simulated=found.simulated,
+        verdicts=verdicts(found, plan),
+        decision={
             "word": found.course.decision.value,
             "reason": reason_of(found, plan),
             "look": found.course.look,
@@ -28,12 +27,11 @@ def document(found: Findings, held_out: None, plan: FireRatePlan) -> dict[str, A
             "fires": found.course.fires,
             "deletion_needs": list(plan.deletion_needs),
         },
-        "findings": _findings(found),
-        "held_out": held_out,
-        "constants": [plain_value(one) | {"heuristic": one.heuristic} for one in constants(found, plan)],
-        "charts": [plain_value(found.batches.chart) | {"stable": found.batches.chart.stable}],
-        "settled": [one.model_dump() for one in plan.settled],
-    }
+        findings=_findings(found),
+        held_out=held_out,
+        constants=constants(found, plan),
+        charts=[plain_value(found.batches.chart) | {"stable": found.batches.chart.stable}],
+    )
 
 
 def constants(found: Findings, plan: FireRatePlan) -> tuple[Constant, ...]:

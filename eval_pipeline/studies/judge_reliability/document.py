@@ -2,39 +2,36 @@
 
 from typing import Any
 
-from eval_pipeline.document import plain_claim, plain_number, plain_value
+from eval_pipeline.document import plain_number, plain_value
 from eval_pipeline.loop import Constant
 from eval_pipeline.studies.judge_reliability.abilities import Cell, Overall
 from eval_pipeline.studies.judge_reliability.findings import Findings
 from eval_pipeline.studies.judge_reliability.held_out import HeldOut
 from eval_pipeline.studies.judge_reliability.plan import JudgeReliabilityPlan
 from eval_pipeline.studies.judge_reliability.verdict import candidates, decide, verdicts
+from eval_pipeline.studies.loop_document import loop_document
 
 SCRIPT = "eval_pipeline/studies/judge_reliability"
 
 
 def document(found: Findings, tested: HeldOut | None, plan: JudgeReliabilityPlan) -> dict[str, Any]:
     """All that the study says; None stands where nothing was measured."""
-    decision = decide(found, tested, plan)
-    return {
-        "study": plan.study,
-        "plan": plan.name,
-        "generation": plan.generation,
-        "simulated": found.simulated,
-        "claims": [plain_claim(one) for one in verdicts(found, tested, plan)],
-        "decision": plain_value(decision),
-        "findings": {
+    return loop_document(
+        plan,
+        simulated=found.simulated,
+        verdicts=verdicts(found, tested, plan),
+        decision=plain_value(decide(found, tested, plan)),
+        findings={
             "counts": plain_value(found.counts),
             "judges": [_overall(one) for one in found.abilities.overall],
             "cells": [_cell(one) for one in found.abilities.cells],
             "labels": plain_value(found.labels),
             "pairs": plain_value(found.pairs),
         },
-        "held_out": plain_value(tested),
-        "constants": [plain_value(one) | {"heuristic": one.heuristic} for one in constants(found, tested, plan)],
-        "charts": [plain_value(chart) | {"stable": chart.stable} for chart in found.charts],
-        "settled": plain_value([dict(one) for one in plan.settled]),
-    }
+        held_out=plain_value(tested),
+        constants=constants(found, tested, plan),
+        charts=[plain_value(chart) | {"stable": chart.stable} for chart in found.charts],
+    )
 
 
 def constants(found: Findings, tested: HeldOut | None, plan: JudgeReliabilityPlan) -> list[Constant]:

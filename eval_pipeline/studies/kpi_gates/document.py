@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from eval_pipeline.document import plain_claim, plain_interval, plain_number, plain_value
+from eval_pipeline.document import plain_interval, plain_number, plain_value
 from eval_pipeline.loop import Constant
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.percentile import Percentile
@@ -16,6 +16,7 @@ from eval_pipeline.studies.kpi_gates.plan import KpiGatesPlan
 from eval_pipeline.studies.kpi_gates.promoted import gate_file
 from eval_pipeline.studies.kpi_gates.promotion import WORDS
 from eval_pipeline.studies.kpi_gates.verdict import decided, gates_after, verdicts
+from eval_pipeline.studies.loop_document import loop_document
 
 SCRIPT = "eval_pipeline.studies.kpi_gates.findings"
 
@@ -23,30 +24,16 @@ SCRIPT = "eval_pipeline.studies.kpi_gates.findings"
 def document_of(found: KpiGatesFindings, compared: HeldOutFindings | None, plan: KpiGatesPlan) -> dict[str, Any]:
     """The document as plain values; None stands where nothing was measured."""
     gates = gates_after(found, compared)
-    return {
-        "study": plan.study,
-        "plan": plan.name,
-        "generation": plan.generation,
-        "simulated": found.simulated,
-        "claims": [plain_claim(verdict) for verdict in verdicts(found, compared, plan)],
-        "decision": plain_value(decided(found, compared)),
-        "findings": _findings(found, gates, plan),
-        "held_out": None if compared is None else _held_out(compared),
-        "constants": [
-            {
-                "name": one.name,
-                "value": plain_number(one.value),
-                "script": one.script,
-                "computed_on": one.computed_on.isoformat() if one.computed_on else None,
-                "n": one.n,
-                "data": one.data,
-                "heuristic": one.heuristic,
-            }
-            for one in constants(found, gates)
-        ],
-        "charts": [plain_value(chart) for chart in found.charts],
-        "settled": [one.model_dump(mode="json") for one in plan.settled],
-    }
+    return loop_document(
+        plan,
+        simulated=found.simulated,
+        verdicts=verdicts(found, compared, plan),
+        decision=plain_value(decided(found, compared)),
+        findings=_findings(found, gates, plan),
+        held_out=None if compared is None else _held_out(compared),
+        constants=constants(found, gates),
+        charts=[plain_value(chart) for chart in found.charts],
+    )
 
 
 def constants(found: KpiGatesFindings, gates: Sequence[Gate]) -> tuple[Constant, ...]:

@@ -3,8 +3,9 @@
 from dataclasses import fields
 from typing import Any
 
-from eval_pipeline.document import plain_claim, plain_value
+from eval_pipeline.document import plain_value
 from eval_pipeline.loop import Constant
+from eval_pipeline.studies.loop_document import loop_document
 from eval_pipeline.studies.retry_limit.findings import Findings
 from eval_pipeline.studies.retry_limit.held_out import HeldOutFindings
 from eval_pipeline.studies.retry_limit.limit import Decision, Word
@@ -18,25 +19,22 @@ _ELSEWHERE = ("decision", "chart", "evidence")
 def retry_limit_document(found: Findings, held_out: HeldOutFindings | None, plan: RetryLimitPlan) -> dict[str, Any]:
     """The document; `findings` are of the calibration part, and the decision is the one after held-out data."""
     decision = held_out.decision if held_out else found.decision
-    return {
-        "study": plan.study,
-        "plan": plan.name,
-        "generation": plan.generation,
-        "simulated": found.simulated,
-        "claims": [plain_claim(one) for one in verdicts(found, held_out, plan)],
-        "decision": {
+    return loop_document(
+        plan,
+        simulated=found.simulated,
+        verdicts=verdicts(found, held_out, plan),
+        decision={
             "word": decision.word.value,
             "reason": decision.reason,
             "max_attempts": decision.attempts,
             "kept_arm": decision.kept and decision.kept.value,
             "recommendation": found.ablation.recommendation.value,
         },
-        "findings": _findings(found),
-        "held_out": None if held_out is None else plain_value(held_out),
-        "constants": [plain_value(one) | {"heuristic": one.heuristic} for one in constants(found, decision)],
-        "charts": [plain_value(found.chart)],
-        "settled": [one.model_dump() for one in plan.settled],
-    }
+        findings=_findings(found),
+        held_out=plain_value(held_out),
+        constants=constants(found, decision),
+        charts=[plain_value(found.chart)],
+    )
 
 
 def constants(found: Findings, decision: Decision) -> tuple[Constant, ...]:

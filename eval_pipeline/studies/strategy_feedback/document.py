@@ -4,9 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from eval_pipeline.document import plain_claim, plain_number, plain_value
+from eval_pipeline.document import plain_number, plain_value
 from eval_pipeline.loop import Chart, Constant
 from eval_pipeline.stats.mean_difference import Moments
+from eval_pipeline.studies.loop_document import loop_document
 from eval_pipeline.studies.strategy_feedback.adjustments import Adjustment
 from eval_pipeline.studies.strategy_feedback.cells import Cell
 from eval_pipeline.studies.strategy_feedback.comparison import Comparison
@@ -24,19 +25,17 @@ SCRIPT = "eval_pipeline/studies/strategy_feedback/adjustments.py"
 def document(found: Findings, replay: Replay | None, plan: StrategyFeedbackPlan) -> dict[str, Any]:
     """What was found, what it decides, and what it leaves behind; None stands where nothing was measured."""
     decision = final_decision(found, replay)
-    return {
-        "study": STUDY,
-        "plan": plan.name,
-        "generation": plan.generation,
-        "simulated": found.simulated,
-        "claims": [plain_claim(verdict) for verdict in verdicts(found, replay, plan)],
-        "decision": {
+    return loop_document(
+        plan,
+        simulated=found.simulated,
+        verdicts=verdicts(found, replay, plan),
+        decision={
             "word": decision.word.value,
             "reason": decision.reason,
             "before_held_out": found.decision.word.value,
             "executions_for_this_effect": _for_this_effect(found, plan) if decision.word is Word.BELOW_EFFECT else None,
         },
-        "findings": {
+        findings={
             "data": found.data,
             "executions": found.executions,
             "runs": found.runs,
@@ -47,13 +46,10 @@ def document(found: Findings, replay: Replay | None, plan: StrategyFeedbackPlan)
             "adjustments": [_plain(one) | {"moved": one.moved} for one in found.adjustments],
             "sizes": plain_value(found.sizes),
         },
-        "held_out": None if replay is None else {"standing": replay.standing, "whole": _comparison(replay.whole)},
-        "constants": [
-            _plain(constant) | {"heuristic": constant.heuristic} for constant in constants(found, decision.word)
-        ],
-        "charts": [_chart(chart) for chart in found.charts],
-        "settled": [one.model_dump(mode="json") for one in plan.settled],
-    }
+        held_out=None if replay is None else {"standing": replay.standing, "whole": _comparison(replay.whole)},
+        constants=constants(found, decision.word),
+        charts=[_chart(chart) for chart in found.charts],
+    )
 
 
 def constants(found: Findings, word: Word) -> tuple[Constant, ...]:
