@@ -18,6 +18,17 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A Chromium while it is looked through; what wants one skips where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine; install it to look at the pages")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        yield opened
+        opened.close()
+
+
 @dataclass
 class Visit:
     """A page, and what it did that a report must not do."""
@@ -101,12 +112,8 @@ def withheld(run_in: Callable[..., Made], other_home: Path, tmp_path_factory: py
 @pytest.fixture(scope="module")
 def browser(sample: Made, hostile: Made, withheld: Made) -> Iterator[Browser]:
     """One Chromium for all tests of a module; the runs come first, since none can be made while it is open."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine; install it to look at the pages")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -1,19 +1,19 @@
 """The form of the human check in a browser: what a person says of each claim is what the filled sheet holds."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Download, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Download, Page, expect
 
 from eval_pipeline.errors import MalformedCheck
 from eval_pipeline.human_check.filled import Filled, read_filled
 from eval_pipeline.human_check.join import joined
 from eval_pipeline.human_check.sheet import Item, Rule, Said, Sheet, Task
 from eval_pipeline.report.human_check import sheet_html
+from tests.ui.conftest import chromium
 
 PHONE = {"width": 390, "height": 844}
 ATTACK = "</script><script>window.ran = 1; alert(1)</script><img src=x onerror='window.ran = 2'>"
@@ -40,13 +40,8 @@ UNFINISHED = "Not saved: no label yet on 8 of 8 claims."
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One Chromium for the module, which need not wait for the runs that other modules look at."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium on this machine; install it to look at the pages")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,12 @@
 """The page of the label signal in a browser: a tab for each track, claims that can be sifted, nothing from outside."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.plan import read_plan
@@ -21,6 +20,7 @@ from eval_pipeline.studies.label_signal.simulation.world import world_of
 from eval_pipeline.studies.label_signal.study import simulated_study
 from eval_pipeline.studies.label_signal.track import read_track
 from tests.studies.label_signal.conftest import TRACK_TOML, write_track
+from tests.ui.conftest import chromium
 
 PHONE = {"width": 390, "height": 844}
 ATTACK = "</script><script>window.ran = 1; alert(1)</script><img src=x onerror='window.ran = 2'>" + "w" * 300
@@ -51,13 +51,8 @@ def address(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium on this machine; install it to look at the pages")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 def panel(page: Page, key: str) -> Any:
