@@ -12,16 +12,16 @@ import dagster as dg
 from assets.checks import to_check
 from assets.jobs import group_of
 from assets.metadata import materialized
+from assets.plans import materialized_plan
 from assets.resources import Home, StudyInputs
 from eval_pipeline.errors import SealBroken
 from eval_pipeline.evidence import json_bytes, read_json, write_atomically
 from eval_pipeline.ledger import Kind, append, register_plan
 from eval_pipeline.loop import dated
 from eval_pipeline.observations import Log
-from eval_pipeline.plan import read_plan
 from eval_pipeline.report.closed_loop import chart_figure, report_files
 from eval_pipeline.report.figures import as_markdown
-from eval_pipeline.seal import SealedPlan, sealed
+from eval_pipeline.seal import SealedPlan
 from eval_pipeline.sealing import Partition, drawn_for, held_out_of, require_unused, sealed_partition
 from eval_pipeline.studies.loop_study import LoopStudy
 from eval_pipeline.studies.loops import STUDIES
@@ -38,7 +38,7 @@ def _now() -> datetime:
 
 
 def _log_of(values: Mapping[str, Any], study: Loop) -> Log[Any]:
-    rows = tuple(read_json(json.dumps(row).encode(), study.row) for row in values["rows"])
+    rows = read_json(json.dumps(values["rows"]).encode(), tuple[study.row, ...])  # type: ignore[name-defined]
     return Log(rows, values["simulated"])
 
 
@@ -58,9 +58,7 @@ def _given_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
     @dg.asset(name=f"{group}_plan", group_name=group, kinds={"toml"}, code_version=CODE)
     def plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
         """The plan, under its seal, as it stood when the run began."""
-        found = sealed(read_plan(inputs.plan_path(study.name), study.plan))
-        about = {"plan": found.values["name"], "version": found.values["version"], "seal": found.seal}
-        return materialized(found, about, version=found.seal)
+        return materialized_plan(inputs, study.name, study.plan)
 
     @dg.asset(
         name=f"{group}_observations",

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from assets.checks import refusal_check, seal_check, to_check
 from assets.metadata import materialized, to_meta
+from assets.plans import materialized_plan
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
 from eval_pipeline.corpus.snapshot import Snapshot
@@ -19,10 +20,9 @@ from eval_pipeline.errors import SealBroken
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
-from eval_pipeline.plan import read_plan
 from eval_pipeline.report import figures
 from eval_pipeline.report.extraction import ReportInput, bound_figure, quartile_figure, report_files
-from eval_pipeline.seal import SealedPlan, sealed
+from eval_pipeline.seal import SealedPlan
 from eval_pipeline.studies.extraction import bands, guard, quartiles, recall, uniformity
 from eval_pipeline.studies.extraction.annotators.findings import GivenAnnotators
 from eval_pipeline.studies.extraction.correction.findings import Correction
@@ -52,9 +52,7 @@ def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:
 @dg.asset(group_name=GROUP, kinds={"toml"}, code_version=CODE)
 def sealed_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
     """The plan, under its seal, as it stood when the run began."""
-    plan = sealed(read_plan(inputs.plan_path(GROUP), ExtractionPlan))
-    about = {"plan": plan.values["name"], "version": plan.values["version"], "seal": plan.seal}
-    return materialized(plan, about | plan.values["claims"], version=plan.seal)
+    return materialized_plan(inputs, GROUP, ExtractionPlan, shown="claims")
 
 
 @dg.asset_check(asset=sealed_plan, blocking=True, name="seal_holds")

@@ -9,6 +9,7 @@ import dagster as dg
 
 from assets.checks import seal_check, to_check
 from assets.metadata import materialized, to_meta
+from assets.plans import materialized_plan
 from assets.progress import log_progress
 from assets.resources import Home, JudgeEndpoint, StudyInputs
 from eval_pipeline.evidence import write_atomically
@@ -17,9 +18,8 @@ from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
 from eval_pipeline.judge.registry import judge_on_meter
 from eval_pipeline.judge.spending import Meter
-from eval_pipeline.plan import read_plan
 from eval_pipeline.report.judge_calibration import report_files
-from eval_pipeline.seal import SealedPlan, sealed
+from eval_pipeline.seal import SealedPlan
 from eval_pipeline.studies.judge_calibration.asking import Predictions, predict_in_journal
 from eval_pipeline.studies.judge_calibration.concentration import concentrations
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
@@ -42,9 +42,7 @@ CODE = "1"  # raised when the meaning of an asset changes, not when its code doe
 @dg.asset(group_name=GROUP, kinds={"toml"}, code_version=CODE)
 def calibration_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
     """The plan, under its seal, as it stood when the run began."""
-    plan = sealed(read_plan(inputs.plan_path(PLAN), CalibrationPlan))
-    about = {"plan": plan.values["name"], "version": plan.values["version"], "seal": plan.seal}
-    return materialized(plan, about, version=plan.seal)
+    return materialized_plan(inputs, PLAN, CalibrationPlan)
 
 
 @dg.asset_check(asset=calibration_plan, blocking=True, name="calibration_seal_holds")

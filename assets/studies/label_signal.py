@@ -11,14 +11,14 @@ from assets.checks import seal_check
 from assets.io_managers import ALL_PARTITIONS
 from assets.metadata import materialized, to_meta
 from assets.partitions import TRACKS
+from assets.plans import materialized_plan
 from assets.progress import log_progress
 from assets.resources import Home, StudyInputs
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.evidence import write_atomically
-from eval_pipeline.plan import read_plan
 from eval_pipeline.report.figures import PAPER, Dot, as_markdown, dots
 from eval_pipeline.report.label_signal import report_files
-from eval_pipeline.seal import SealedPlan, sealed
+from eval_pipeline.seal import SealedPlan
 from eval_pipeline.studies.label_signal.adjudication import read_adjudications, worksheet
 from eval_pipeline.studies.label_signal.analysis import Grounds
 from eval_pipeline.studies.label_signal.document import (
@@ -47,9 +47,7 @@ PEOPLE = "rated by people"
 @dg.asset(group_name=GROUP, kinds={"toml"}, code_version=CODE)
 def label_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
     """The plan, under its seal, as it stood when the run began."""
-    plan = sealed(read_plan(inputs.plan_path(STUDY), LabelSignalPlan))
-    about = {"plan": plan.values["name"], "version": plan.values["version"], "seal": plan.seal}
-    return materialized(plan, about, version=plan.seal)
+    return materialized_plan(inputs, STUDY, LabelSignalPlan)
 
 
 @dg.asset_check(asset=label_plan, blocking=True, name="label_seal_holds")
