@@ -9,7 +9,7 @@ import assets.studies
 from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
 from assets.partitions import SENSORS
-from assets.resources import Home, StudyInputs, home_folder, judge_endpoint
+from assets.resources import Clock, Home, StudyInputs, home_folder, judge_endpoint
 from assets.schedules import SCHEDULES
 
 
@@ -17,6 +17,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
     """The definitions of every study."""
     resources: dict[str, Any] = {
         "home": Home(path=str(home_folder())),
+        "clock": Clock(),
         "inputs": StudyInputs(),
         "endpoint": judge_endpoint(),
         "io_manager": EvidenceIOManager(home=str(home_folder())),

@@ -2,6 +2,7 @@
 
 import math
 import os
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import SAMPLE, folder_of
-from eval_pipeline.errors import CheckRefused, JudgeUnknown
+from eval_pipeline.errors import CheckRefused, InputRefused, JudgeUnknown
 from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import Prompt
@@ -66,6 +67,27 @@ class Home(dg.ConfigurableResource):  # type: ignore[type-arg]
     def out(self, study: str) -> Path:
         """Where the findings of a study go that was not told where."""
         return Path(self.path) / "out" / study
+
+
+class Clock(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """What time it is for a run: that of this machine, or for a run that is done once more the time of the first."""
+
+    at: str = Field(default="", description="An ISO time with its zone; '' is now.")
+
+    def now(self) -> datetime:
+        """The time, with its zone.
+
+        Raises: InputRefused: `at` is no time, or has no zone.
+        """
+        if not self.at:
+            return datetime.now(UTC)
+        try:
+            at = datetime.fromisoformat(self.at)
+        except ValueError:
+            at = None
+        if at is None or at.tzinfo is None:
+            raise InputRefused(f"clock: found {self.at!r}, expected an ISO time with its zone; give one, or leave it")
+        return at
 
 
 class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from assets.checks import to_check
 from assets.jobs import group_of
 from assets.metadata import materialized
 from assets.plans import materialized_plan
-from assets.resources import Home, StudyInputs
+from assets.resources import Clock, Home, StudyInputs
 from eval_pipeline.errors import SealBroken
 from eval_pipeline.evidence import json_bytes, read_json, write_atomically
 from eval_pipeline.ledger import Kind, append, register_plan
@@ -31,10 +30,6 @@ GENERATED = "nobody ran this: the log was generated with a known truth"
 RECORDED = "recorded"
 
 Loop = LoopStudy[Any, Any, Any, Any]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _log_of(values: Mapping[str, Any], study: Loop) -> Log[Any]:
@@ -85,7 +80,7 @@ def _given_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         ins={"sealed_plan": dg.AssetIn(f"{group}_plan"), "log": dg.AssetIn(f"{group}_observations")},
     )
     def partition(
-        sealed_plan: SealedPlan, log: dict[str, Any], inputs: StudyInputs, home: Home
+        sealed_plan: SealedPlan, log: dict[str, Any], inputs: StudyInputs, home: Home, clock: Clock
     ) -> dg.MaterializeResult[Partition]:
         """Which units are held out, under a lock that was written before anything was computed."""
         opened = sealed_plan.open(study.plan)
@@ -100,7 +95,7 @@ def _given_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
             seed=opened.held_out.seed,
             locks=home.locks,
             ledger=home.ledger,
-            now=_now(),
+            now=clock.now(),
         )
         about = {
             "generation": generation,
@@ -121,11 +116,11 @@ def _given_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:
         name=f"{group}_seal_holds",
         blocking=True,
     )
-    def seal_holds(sealed_plan: SealedPlan, home: Home) -> dg.AssetCheckResult:
+    def seal_holds(sealed_plan: SealedPlan, home: Home, clock: Clock) -> dg.AssetCheckResult:
         """The plan hashes to its seal, and is the one that the ledger holds under its name and version."""
         try:
             sealed_plan.open(study.plan)
-            line = register_plan(home.ledger, sealed_plan, now=_now())
+            line = register_plan(home.ledger, sealed_plan, now=clock.now())
         except SealBroken as broken:
             return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"seal": sealed_plan.seal})
         return dg.AssetCheckResult(passed=True, metadata={"seal": sealed_plan.seal, "sealed_at": line.at})
@@ -135,10 +130,10 @@ def _given_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:
         name=f"{group}_partition_holds",
         blocking=True,
     )
-    def partition_holds(found: Partition, home: Home) -> dg.AssetCheckResult:
+    def partition_holds(found: Partition, home: Home, clock: Clock) -> dg.AssetCheckResult:
         """What is held out is exactly what was sealed, not later than now, and was not used in this generation."""
         try:
-            held_out_of(found, ledger=home.ledger, now=_now())
+            held_out_of(found, ledger=home.ledger, now=clock.now())
             require_unused(found, ledger=home.ledger)
         except SealBroken as broken:
             return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"generation": found.generation})
@@ -174,15 +169,20 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         ins=given | {"found": dg.AssetIn(f"{group}_findings")},
     )
     def held_out(
-        sealed_plan: SealedPlan, log: dict[str, Any], partition: Partition, found: dict[str, Any], home: Home
+        sealed_plan: SealedPlan,
+        log: dict[str, Any],
+        partition: Partition,
+        found: dict[str, Any],
+        home: Home,
+        clock: Clock,
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """What held-out data say of it; their use is in the ledger before they are read."""
-        held = held_out_of(partition, ledger=home.ledger, now=_now())
+        held = held_out_of(partition, ledger=home.ledger, now=clock.now())
         if held is None:
             return materialized({"value": None}, {"held_out": "the plan holds nothing out"})
         require_unused(partition, ledger=home.ledger)
         opened = sealed_plan.open(study.plan)
-        ids = held.use(home.ledger, study=study.name, generation=partition.generation, now=_now())
+        ids = held.use(home.ledger, study=study.name, generation=partition.generation, now=clock.now())
         part = _part(_log_of(log, study), ids, study)
         said = study.held_out(_decoded(found, study.findings_type), part, opened)
         about = {"held_out": len(part.rows), "generation": partition.generation}
@@ -202,6 +202,7 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         found: dict[str, Any],
         said: dict[str, Any],
         home: Home,
+        clock: Clock,
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """The claims with their outcomes, the decision, and the constants that it makes; entered into the ledger."""
         opened = sealed_plan.open(study.plan)  # once more: blocking ends with the run
@@ -214,9 +215,9 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
             "versions": {name: version(name) for name in ("eval-pipeline", "numpy", "scipy")},
         }
         if not whole.simulated:  # what a generator made up calibrates nothing
-            document["constants"] = dated(document["constants"], _now().date())
+            document["constants"] = dated(document["constants"], clock.now().date())
         body = {"study": study.name, "generation": partition.generation, "seal": sealed_plan.seal}
-        append(home.ledger, Kind.VERDICT, body | {"decision": document["decision"]["word"]}, now=_now())
+        append(home.ledger, Kind.VERDICT, body | {"decision": document["decision"]["word"]}, now=clock.now())
         shown = ("claim", "outcome", "reason", "estimate", "threshold", "detail")
         about = {
             "origin": _origin(whole),

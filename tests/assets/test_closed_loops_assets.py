@@ -11,7 +11,7 @@ import pytest
 
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager
-from assets.resources import Home, StudyInputs
+from assets.resources import Clock, Home, StudyInputs
 from assets.schedules import SCHEDULES, observations_variable, quarter_of, week_of
 from assets.studies.closed_loops import GENERATED, RECORDED, _found_assets, _found_checks, _given_assets, _given_checks
 from eval_pipeline.errors import PartitionUsed
@@ -39,6 +39,7 @@ class Bench:
         given = {"plan": str(self.plan), "observations": str(self.log), "out": str(self.home / "out")} | inputs
         resources = {
             "home": Home(path=str(self.home)),
+            "clock": Clock(),
             "inputs": StudyInputs(**given),
             "io_manager": EvidenceIOManager(home=str(self.home)),
         }
