@@ -16,7 +16,7 @@ _FILES = frozenset({"entries.jsonl", "signals.jsonl"})
 _Key = Annotated[str, Field(min_length=1)]
 
 
-class _EntryLine(BaseModel):
+class EntryLine(BaseModel):
     """A line of entries.jsonl; columns that no study reads may stand beside these."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
@@ -27,7 +27,7 @@ class _EntryLine(BaseModel):
     deleted_at: str | None = None
 
 
-class _SignalLine(BaseModel):
+class SignalLine(BaseModel):
     """A line of signals.jsonl; columns that no study reads may stand beside these."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
@@ -38,7 +38,7 @@ class _SignalLine(BaseModel):
     deleted_at: str | None = None
 
 
-_Row = TypeVar("_Row", _EntryLine, _SignalLine)
+_Row = TypeVar("_Row", EntryLine, SignalLine)
 
 
 def read_folder(folder: Path) -> Snapshot:
@@ -64,11 +64,11 @@ def read_folder(folder: Path) -> Snapshot:
         return snapshot_of(live_rows([], []), source=str(folder))
     entries = [
         EntryRow(Entry(row.lookup_key, row.workspace, row.band, row.content), row.deleted_at is not None)
-        for row in _read(folder / "entries.jsonl", _EntryLine)
+        for row in _read(folder / "entries.jsonl", EntryLine)
     ]
     signals = [
         SignalRow(signal_of(row.lookup_key, row.entry_id, row.content, row.provenance), row.deleted_at is not None)
-        for row in _read(folder / "signals.jsonl", _SignalLine)
+        for row in _read(folder / "signals.jsonl", SignalLine)
     ]
     return snapshot_of(live_rows(entries, signals), source=str(folder))
 

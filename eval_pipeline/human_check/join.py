@@ -89,8 +89,8 @@ class HumanCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frozen:
-    """A check on disk."""
+class FrozenCheck:
+    """A check on disk, with its hash."""
 
     check: HumanCheck
     hash: str
@@ -160,7 +160,7 @@ def agreement_of(people: Sequence[Filled], items: Sequence[Item], rule: Rule) ->
 
 def check_bytes(check: HumanCheck) -> bytes:
     """The check as JSON, with its hash."""
-    return json_bytes(_Frozen(check, check.hash), _Frozen)
+    return json_bytes(FrozenCheck(check, check.hash), FrozenCheck)
 
 
 def read_check(path: Path) -> HumanCheck:
@@ -171,7 +171,7 @@ def read_check(path: Path) -> HumanCheck:
         SealBroken: it is not what was frozen.
 
     """
-    frozen: _Frozen = read_record(path, _Frozen, "human check")
+    frozen: FrozenCheck = read_record(path, FrozenCheck, "human check")
     check = replace(frozen.check, labels={item: Said(said) for item, said in frozen.check.labels.items()})
     try:
         now = check.hash

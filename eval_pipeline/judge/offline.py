@@ -67,7 +67,9 @@ class LexicalJudge(Offline):
         return _said(Label.SUPPORTED if lexical.entails(premises, question.hypothesis) else Label.NOT_SUPPORTED)
 
 
-class _LabelLine(BaseModel):
+class LabelLine(BaseModel):
+    """A line of a labels file; what else stands in it is passed over."""
+
     model_config = ConfigDict(strict=True, extra="ignore")
     entry_id: str
     proposition: str
@@ -106,7 +108,7 @@ def read_labels(path: Path) -> LabelsJudge:
     labels: dict[tuple[str, str], bool] = {}
     for line in text.lines:
         try:
-            row = _LabelLine.model_validate(line.fields)
+            row = LabelLine.model_validate(line.fields)
         except ValidationError as error:
             fault = error.errors()[0]
             shown = "nothing" if fault["type"] == "missing" else found(fault["input"])

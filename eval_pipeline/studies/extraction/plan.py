@@ -5,7 +5,15 @@ from fractions import Fraction
 from math import ceil
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 from eval_pipeline.gates import Comparison
 from eval_pipeline.human_check.sheet import Draw
@@ -38,7 +46,11 @@ def _strategy(value: object) -> object:
     raise ValueError(f"one of {', '.join(Strategy)}")
 
 
-AtMost = Annotated[Literal["all"] | int, BeforeValidator(_cap)]
+AtMost = Annotated[
+    Literal["all"] | int,
+    BeforeValidator(_cap),
+    WithJsonSchema({"anyOf": [{"const": "all"}, {"type": "integer", "minimum": 1}]}),
+]
 
 
 class Strategy(StrEnum):
