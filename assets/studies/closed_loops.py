@@ -232,6 +232,7 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         group_name=group,
         kinds={"matplotlib"},
         code_version=CODE,
+        deps=[f"{group}_plan", f"{group}_observations"],  # for staleness, as in the extraction study
         ins={"document": dg.AssetIn(f"{group}_verdict")},
     )
     def charts(document: dict[str, Any]) -> dg.MaterializeResult[dict[str, Any]]:
@@ -250,6 +251,7 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         group_name=group,
         kinds={"html"},
         code_version=CODE,
+        deps=[f"{group}_plan", f"{group}_observations"],  # for staleness, as in the extraction study
         ins={"document": dg.AssetIn(f"{group}_verdict")},
     )
     def report(document: dict[str, Any], inputs: StudyInputs, home: Home) -> dg.MaterializeResult[None]:

@@ -43,6 +43,8 @@ from eval_pipeline.studies.judge_calibration.gold import GoldSet
 
 GROUP = "extraction"
 CODE = "4"  # raised when the meaning of an asset changes, not when its code does
+# Dagster looks for staleness no further up than to what an asset names; so each names, as `deps`, the inputs that it
+# rests on through others too.
 
 
 def _plan(sealed_plan: SealedPlan) -> ExtractionPlan:
@@ -59,6 +61,14 @@ def sealed_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
 def seal_holds(sealed_plan: SealedPlan) -> dg.AssetCheckResult:
     """The plan hashes to its seal; nothing is judged under one that does not."""
     return seal_check(sealed_plan, ExtractionPlan)
+
+
+@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
+def judge_prompt(sealed_plan: SealedPlan) -> dg.MaterializeResult[dict[str, Any]]:
+    """What the plan has the judge told, word for word, and the rule that its answers are read by."""
+    prompt = prompt_named(_plan(sealed_plan).judging.prompt)
+    about = {"id": prompt.id, "system": prompt.system, "reminder": prompt.reminder, "reading": prompt.reading}
+    return materialized(about, about, version=prompt.hash)
 
 
 @dg.asset(group_name=GROUP, kinds={"postgres", "parquet"}, code_version=CODE)
@@ -132,7 +142,7 @@ def frame(corpus: Snapshot, proposition_fixture: Fixture, sealed_plan: SealedPla
     )
 
 
-@dg.asset(group_name=GROUP, kinds={"llm", "parquet"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"llm", "parquet"}, code_version=CODE, deps=["judge_prompt", "proposition_fixture"])
 def nli_judgments(
     context: dg.AssetExecutionContext,
     frame: Frame,
@@ -171,7 +181,12 @@ def nli_judgments(
     )
 
 
-@dg.asset(group_name=GROUP, kinds={"duckdb", "parquet"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"duckdb", "parquet"},
+    code_version=CODE,
+    deps=["corpus", "gold_set", "judge_prompt", "proposition_fixture"],
+)
 def proposition_fates(
     frame: pa.Table, nli_judgments: pa.Table, sealed_plan: SealedPlan
 ) -> dg.MaterializeResult[pa.Table]:
@@ -180,14 +195,24 @@ def proposition_fates(
     return materialized(fates, {"dagster/row_count": fates.num_rows})
 
 
-@dg.asset(group_name=GROUP, kinds={"duckdb", "parquet"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"duckdb", "parquet"},
+    code_version=CODE,
+    deps=["corpus", "gold_set", "judge_prompt", "proposition_fixture", "sealed_plan"],
+)
 def entry_quartiles(proposition_fates: pa.Table) -> dg.MaterializeResult[pa.Table]:
     """For each entry and quarter of its text: recovered, judged, undecided."""
     table = quartiles.entry_quartiles(proposition_fates)
     return materialized(table, {"dagster/row_count": table.num_rows, "by_quartile": quartiles.totals(table)})
 
 
-@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"numpy"},
+    code_version=CODE,
+    deps=["corpus", "gold_set", "judge_prompt", "proposition_fixture"],
+)
 def recall_estimate(
     frame: Frame, entry_quartiles: pa.Table, nli_judgments: pa.Table, sealed_plan: SealedPlan
 ) -> dg.MaterializeResult[recall.RecallFindings]:
@@ -208,7 +233,12 @@ def recall_estimate(
     )
 
 
-@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"numpy"},
+    code_version=CODE,
+    deps=["corpus", "gold_set", "judge_prompt", "proposition_fixture"],
+)
 def uniformity_bound(
     entry_quartiles: pa.Table, sealed_plan: SealedPlan
 ) -> dg.MaterializeResult[uniformity.UniformityFindings]:
@@ -227,7 +257,9 @@ def uniformity_bound(
     )
 
 
-@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP, kinds={"scipy"}, code_version=CODE, deps=["gold_set", "judge_prompt", "proposition_fixture"]
+)
 def precision_guard(
     corpus: Snapshot,
     frame: Frame,
@@ -252,7 +284,9 @@ def precision_guard(
     )
 
 
-@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP, kinds={"scipy"}, code_version=CODE, deps=["gold_set", "judge_prompt", "proposition_fixture"]
+)
 def judge_findings(
     corpus: Snapshot, frame: Frame, nli_judgments: pa.Table, sealed_plan: SealedPlan
 ) -> dg.MaterializeResult[JudgeFindings]:
@@ -279,7 +313,7 @@ def band_ledger(corpus: Snapshot) -> dg.MaterializeResult[bands.BandLedger]:
     return materialized(ledger, {"bands": [asdict(band) for band in ledger.bands]})
 
 
-@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE, deps=["gold_set", "human_check", "judge_prompt"])
 def extraction_verdict(
     corpus: Snapshot,
     proposition_fixture: Fixture,
@@ -350,7 +384,12 @@ def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("eval-pipeline", "numpy", "scipy", "duckdb", "pyarrow")}
 
 
-@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"html"},
+    code_version=CODE,
+    deps=["gold_set", "human_check", "judge_prompt", "proposition_fixture", "sealed_plan"],
+)
 def extraction_report(
     extraction_verdict: dict[str, Any],
     corpus: Snapshot,

@@ -25,7 +25,12 @@ _TWO = 2
 
 
 # After the judgments of the study, whose answers it then knows.
-@dg.asset(group_name=GROUP, kinds={"llm", "python"}, code_version=CODE, deps=["nli_judgments"])
+@dg.asset(
+    group_name=GROUP,
+    kinds={"llm", "python"},
+    code_version=CODE,
+    deps=["nli_judgments", "gold_set", "judge_prompt", "proposition_fixture"],
+)
 def annotator_agreement(
     context: dg.AssetExecutionContext,
     corpus: Snapshot,

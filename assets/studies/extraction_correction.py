@@ -36,7 +36,9 @@ def human_check(inputs: StudyInputs) -> dg.MaterializeResult[GivenCheck]:
     return materialized(given, about, version=check.hash if check else None)
 
 
-@dg.asset(group_name=GROUP, kinds={"python"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP, kinds={"python"}, code_version=CODE, deps=["gold_set", "judge_prompt", "proposition_fixture"]
+)
 def human_check_sample(
     corpus: Snapshot,
     frame: Frame,
@@ -63,7 +65,12 @@ def human_check_sample(
     return materialized(sampled, {"sheet": sheet and sheet.id, "items": sheet and len(sheet.items)})
 
 
-@dg.asset(group_name=GROUP, kinds={"html", "csv"}, code_version=CODE)
+@dg.asset(
+    group_name=GROUP,
+    kinds={"html", "csv"},
+    code_version=CODE,
+    deps=["corpus", "gold_set", "judge_prompt", "proposition_fixture", "sealed_plan"],
+)
 def human_check_sheet(human_check_sample: SampledSheet, inputs: StudyInputs, home: Home) -> dg.MaterializeResult[None]:
     """The drawn sheet as files: sheet.html and sheet.csv for people, sheet.json to join what they wrote."""
     sheet: Sheet | None = human_check_sample.sheet
@@ -81,7 +88,7 @@ def human_check_sheet(human_check_sample: SampledSheet, inputs: StudyInputs, hom
     return dg.MaterializeResult(metadata=to_meta(about))
 
 
-@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"numpy"}, code_version=CODE, deps=["judge_prompt", "proposition_fixture"])
 def corrected_recall(
     corpus: Snapshot,
     frame: Frame,

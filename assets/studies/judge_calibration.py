@@ -115,7 +115,7 @@ def judge_predictions(
     return materialized(predictions, about)
 
 
-@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"scipy"}, code_version=CODE, deps=["gold_set"])
 def judge_error_rates(
     judge_predictions: Predictions, calibration_plan: SealedPlan
 ) -> dg.MaterializeResult[dict[str, Any]]:
@@ -168,7 +168,7 @@ def calibration_claims(judge_calibration_verdict: dict[str, Any]) -> Iterator[dg
         yield to_check(claim, asset="judge_calibration_verdict")
 
 
-@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE, deps=["calibration_plan", "gold_set"])
 def judge_calibration_report(
     judge_calibration_verdict: dict[str, Any], judge_predictions: Predictions, inputs: StudyInputs, home: Home
 ) -> dg.MaterializeResult[None]:
