@@ -9,7 +9,15 @@ import assets.studies
 from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
 from assets.partitions import SENSORS
-from assets.resources import Clock, Home, StudyInputs, home_folder, judge_endpoint
+from assets.resources import (
+    Clock,
+    Home,
+    StudyInputs,
+    evidence_location,
+    home_folder,
+    judge_endpoint,
+    s3_endpoint,
+)
 from assets.schedules import SCHEDULES
 
 
@@ -20,7 +28,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
         "clock": Clock(),
         "inputs": StudyInputs(),
         "endpoint": judge_endpoint(),
-        "io_manager": EvidenceIOManager(home=str(home_folder())),
+        "io_manager": EvidenceIOManager(home=str(home_folder()), location=evidence_location(), endpoint=s3_endpoint()),
     }
     return dg.Definitions(
         assets=dg.load_assets_from_package_module(assets.studies),

@@ -1,15 +1,18 @@
 """Evidence on disk, addressed by its content: what a run wrote is never written over, and it reads what it wrote."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import dagster as dg
 import pyarrow as pa
+from pydantic import Field, PrivateAttr
 
 from eval_pipeline.errors import EvidenceRefused
-from eval_pipeline.evidence import json_bytes, read_json, read_table, table_bytes, write_atomically
+from eval_pipeline.evidence import json_bytes, read_json, read_table, table_bytes
+from eval_pipeline.store import Store, store_at
 
 ALL_PARTITIONS = "all_partitions"
 
@@ -23,15 +26,15 @@ def encoded(value: Any) -> tuple[bytes, str]:
     return json_bytes(value, type(value)), ".json"
 
 
-def _decoded(path: Path, of_type: Any) -> Any:
-    if path.suffix == ".json":
-        return read_json(path.read_bytes(), of_type)
-    table = read_table(path)
+def _decoded(name: str, data: bytes, of_type: Any) -> Any:
+    if name.endswith(".json"):
+        return read_json(data, of_type)
+    table = read_table(data)
     return of_type.from_table(table) if hasattr(of_type, "to_table") and of_type is not pa.Table else table
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _lineage(context: dg.InputContext) -> Iterator[str]:
@@ -43,26 +46,35 @@ def _lineage(context: dg.InputContext) -> Iterator[str]:
 
 
 class EvidenceIOManager(dg.ConfigurableIOManager):
-    """Files under home/evidence/ASSET, named by their hash; a pointer for each run, and one for the latest.
+    """Files under ASSET in the place of the evidence, named by their hash; a pointer for each run, and for the latest.
 
     A run that reads what it wrote itself follows its own pointer, so that two runs at once do not mix.
     """
 
     home: str
+    location: str = Field(default="", description="s3://bucket/prefix or a folder; '' is the folder of the home.")
+    endpoint: str = Field(default="", description="The URL of an S3 server other than that of AWS.")
+    _opened: Store | None = PrivateAttr(default=None)
+
+    @property
+    def store(self) -> Store:
+        """The place of the evidence."""
+        if self._opened is None:
+            self._opened = store_at(self.location or str(Path(self.home, "evidence")), endpoint=self.endpoint)
+        return self._opened
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
         """Writes the file and the pointers."""
         data, suffix = encoded(obj)
-        digest = hashlib.sha256(data).hexdigest()
-        folder = self._folder(context.asset_key)
-        path = folder / f"{digest}{suffix}"
-        if not path.exists() or _hash(path) != digest:  # one that was damaged since is mended
-            write_atomically(path, data)
-        of = f"@{context.partition_key}" if context.has_partition_key and context.has_asset_partitions else ""
-        for pointer in self._pointers(context.asset_key, [context.run_id], of):
-            write_atomically(pointer, path.name.encode())
+        digest = _hash(data)
+        name = "/".join([*context.asset_key.path, f"{digest}{suffix}"])
+        if not (self.store.exists(name) and _hash(self.store.read(name)) == digest):  # one damaged since is mended
+            self.store.write(name, data)
+        of = _of(context.partition_key) if context.has_partition_key and context.has_asset_partitions else ""
+        for pointer in _pointers(context.asset_key, [context.run_id], of):
+            self.store.write(pointer, f"{digest}{suffix}".encode())
         context.add_output_metadata(
-            {"evidence": dg.MetadataValue.path(str(path)), "sha256": digest, "bytes": len(data)}
+            {"evidence": dg.MetadataValue.path(self.store.place(name)), "sha256": digest, "bytes": len(data)}
         )
 
     def load_input(self, context: dg.InputContext) -> Any:
@@ -75,30 +87,43 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         if not context.has_asset_partitions:
             return self._read(context, "", of_type)
         if not (context.definition_metadata or {}).get(ALL_PARTITIONS):
-            return self._read(context, f"@{context.asset_partition_key}", of_type)
+            return self._read(context, _of(context.asset_partition_key), of_type)
         runs, of_value = list(_lineage(context)), get_args(of_type)[1]
         return {
-            key: self._read(context, f"@{key}", of_value)
+            key: self._read(context, _of(key), of_value)
             for key in context.asset_partition_keys
-            if any(pointer.exists() for pointer in self._pointers(context.asset_key, runs, f"@{key}"))
+            if any(self.store.exists(pointer) for pointer in _pointers(context.asset_key, runs, _of(key)))
         }
 
     def _read(self, context: dg.InputContext, of: str, of_type: Any) -> Any:
-        folder = self._folder(context.asset_key)
-        pointers = self._pointers(context.asset_key, _lineage(context), of)
-        pointer = next((pointer for pointer in pointers if pointer.exists()), None)
+        pointers = _pointers(context.asset_key, _lineage(context), of)
+        pointer = next((pointer for pointer in pointers if self.store.exists(pointer)), None)
         if pointer is None:
             name = f"{context.asset_key.to_user_string()}{of}"
             raise EvidenceRefused(f"asset {name} was never materialized; materialize it first")
-        path = folder / pointer.read_text()
-        if not path.exists() or _hash(path) != path.stem:
-            raise EvidenceRefused(f"evidence {str(path)!r} is not what was written; materialize the asset again")
-        return _decoded(path, of_type)
+        pointed = _NAME.fullmatch(self.store.read(pointer))
+        if not pointed:
+            raise _changed(self.store.place(pointer))
+        name = "/".join([*context.asset_key.path, pointed[0].decode()])
+        data = self.store.read(name) if self.store.exists(name) else b""
+        if _hash(data) != pointed["digest"].decode():
+            raise _changed(self.store.place(name))
+        return _decoded(name, data, of_type)
 
-    def _pointers(self, key: dg.AssetKey, runs: Iterable[str], of: str) -> list[Path]:
-        """Where the file of an asset, and of its partition, is named: by each run, and then by the last one."""
-        by_run = [Path(self.home, "evidence", "runs", run, *key.path[:-1], f"{key.path[-1]}{of}") for run in runs]
-        return [*by_run, self._folder(key) / f"latest{of}"]
 
-    def _folder(self, key: dg.AssetKey) -> Path:
-        return Path(self.home, "evidence", *key.path)
+_NAME = re.compile(rb"(?P<digest>[0-9a-f]{64})\.(json|parquet)")
+
+
+def _changed(place: str) -> EvidenceRefused:
+    return EvidenceRefused(f"evidence {place!r} is not what was written; materialize the asset again")
+
+
+def _of(partition: str) -> str:
+    """The end of a pointer's name for a partition, whose key may hold what divides names."""
+    return f"@{partition.replace('%', '%25').replace('/', '%2F')}"
+
+
+def _pointers(key: dg.AssetKey, runs: Iterable[str], of: str) -> list[str]:
+    """Where the file of an asset, and of its partition, is named: by each run, and then by the last one."""
+    by_run = ["/".join(["runs", run, *key.path[:-1], f"{key.path[-1]}{of}"]) for run in runs]
+    return [*by_run, "/".join([*key.path, f"latest{of}"])]

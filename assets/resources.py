@@ -18,6 +18,7 @@ from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.spending import Caps, Prices
 from eval_pipeline.plan import Share
+from eval_pipeline.store import Store, store_at
 
 _SHOWN = 60  # letters of what was found
 _DIGITS = 9  # of a count; more is a slip
@@ -28,6 +29,25 @@ def home_folder() -> Path:
     """The folder of all state: EVAL_PIPELINE_HOME, or .eval_pipeline in the clone, or without a clone right here."""
     beside = PROJECT if (PROJECT / "pyproject.toml").exists() else Path.cwd()
     return Path(os.environ.get("EVAL_PIPELINE_HOME") or beside / ".eval_pipeline").resolve()
+
+
+def evidence_location() -> str:
+    """The place of the evidence: EVAL_PIPELINE_EVIDENCE, a folder or s3://bucket/prefix, or a folder of the home."""
+    return os.environ.get("EVAL_PIPELINE_EVIDENCE") or str(home_folder() / "evidence")
+
+
+def s3_endpoint() -> str:
+    """The URL of the S3 server, of the first variable that names one; '' is AWS."""
+    names = ("EVAL_PIPELINE_S3_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+    return next((found for name in names if (found := os.environ.get(name))), "")
+
+
+def evidence_store() -> Store:
+    """The place of the evidence, as the environment names it.
+
+    Raises: InputRefused: it names no folder and no bucket.
+    """
+    return store_at(evidence_location(), endpoint=s3_endpoint())
 
 
 def tracks_folder() -> Path:

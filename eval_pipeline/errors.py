@@ -183,6 +183,10 @@ class EvidenceRefused(Refused):
     """Evidence that is not there, or is not what was written."""
 
 
+class StoreRefused(Refused):
+    """The place of the evidence does not answer, is not there, or refuses the credentials."""
+
+
 class Interrupted(Refused):
     """The person at the terminal, or the machine, ended the run."""
 

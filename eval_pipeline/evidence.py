@@ -29,9 +29,9 @@ def table_bytes(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def read_table(path: Path) -> pa.Table:
-    """The table of a Parquet file."""
-    return pq.read_table(path)
+def read_table(file: Path | bytes) -> pa.Table:
+    """The table of a Parquet file, or of its bytes."""
+    return pq.read_table(pa.BufferReader(file) if isinstance(file, bytes) else file)
 
 
 def json_bytes(value: Any, of_type: Any) -> bytes:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled", "prng"},
     {"jsonl", "evidence", "document", "audit"},
-    {"stats", "corpus", "judge", "plan", "arms"},
+    {"stats", "store", "corpus", "judge", "plan", "arms"},
     {"seal", "gates", "human_check", "loop", "observations"},
     {"ledger"},
     {"heldout"},
