@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test ui check bench lock clean
+.PHONY: run test ui check bench docs lock clean
 
 run: $(STAMP)
 	@$(BIN)/eval-pipeline run extraction
@@ -32,6 +32,10 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.correction
 	@$(BIN)/python -m benchmarks.label_signal
 	@$(BIN)/python benchmarks/judging.py
+
+# What is generated under docs/: the page of the command line, and the schemas of the formats.
+docs: $(STAMP)
+	@$(BIN)/python docs/reference/write.py
 
 # Needs uv; writes hashes and no address of an index.
 lock:

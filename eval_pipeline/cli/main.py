@@ -19,6 +19,7 @@ from eval_pipeline.cli.findings import BROKEN, progress_shown
 from eval_pipeline.cli.human_check import human_check
 from eval_pipeline.cli.options import CapRequests, CapTokens, CapUsd, absolute, safe_corpus, with_absolute_file
 from eval_pipeline.cli.run import run
+from eval_pipeline.cli.schema import schema
 from eval_pipeline.corpus.postgres import without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
 from eval_pipeline.corpus.source import SAMPLE
@@ -34,6 +35,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(run, name="run")
 app.add_typer(human_check, name="human-check")
 app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
+app.command(epilog="Example: eval-pipeline schema proposition")(schema)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 
 

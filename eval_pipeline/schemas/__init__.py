@@ -1,0 +1,1 @@
+"""Every format that is read or written, as JSON Schema."""
