@@ -15,6 +15,7 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 from dagster._core.instance.ref import InstanceRef
 
 from assets.build import build_defs
+from assets.history import end_dead_runs, history_kept
 from assets.jobs import group_of
 from assets.partitions import TRACKS
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
@@ -61,12 +62,16 @@ def _configuration() -> Path:
 
 
 def _instance(home: Path) -> DagsterInstance:
-    """The instance with its tables made; of several processes that come to a new home at once, one makes them."""
-    with (home / ".lock").open("w") as lock:
+    """The instance with its tables made; of several processes that come to a new home at once, one makes them.
+
+    Runs in it that are called running, and are not, are ended.
+    """
+    with (home / ".lock").open("w") as lock, history_kept(home):
         fcntl.flock(lock, fcntl.LOCK_EX)
         instance = DagsterInstance.from_ref(InstanceRef.from_dir(str(home)))
         instance.get_runs_count()
         instance.event_log_storage.get_maximum_record_id()
+        end_dead_runs(instance)
         return instance
 
 
@@ -109,7 +114,8 @@ def run_loop(study: str, inputs: Mapping[str, Any]) -> StudyRun:
 
 def offer_tracks(tracks: Sequence[str]) -> None:
     """Makes tracks partitions, so that the user interface offers them before its sensor has looked."""
-    with _instance(dagster_home()) as instance:
+    home = dagster_home()
+    with _instance(home) as instance, history_kept(home):
         instance.add_dynamic_partitions(str(TRACKS.name), list(tracks))
 
 
@@ -119,17 +125,19 @@ def _executed(
 ) -> Iterator[dg.ExecuteInProcessResult]:
     """The result of a job, for one partition where it has some, while its instance is open."""
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
-    instance = _instance(dagster_home())
+    home, run = dagster_home(), str(uuid4())
+    instance = _instance(home)
     job = build_defs().resolve_job_def(job_name)
-    with instance:
+    with instance, history_kept(home):
         try:
             result = job.execute_in_process(
                 run_config={"resources": {"inputs": {"config": dict(inputs)}}, **_QUIET},
                 instance=instance,
                 partition_key=partition,
+                run_id=run,
             )
         except DagsterAssetCheckFailedError:
-            raise SealBroken(_said_by_the_check(instance)) from None
+            raise SealBroken(_said_by_the_check(instance, run)) from None
         except DagsterExecutionInterruptedError:
             raise Interrupted(
                 "the run was interrupted; what was judged is kept, and the same command goes on from there"
@@ -137,12 +145,11 @@ def _executed(
         yield result
 
 
-def _said_by_the_check(instance: DagsterInstance) -> str:
-    """What the blocking check said that ended the last run."""
-    (record,) = instance.get_run_records(limit=1)
+def _said_by_the_check(instance: DagsterInstance, run: str) -> str:
+    """What the blocking check said that ended a run."""
     failed = [
         event.asset_check_evaluation_data
-        for entry in instance.all_logs(record.dagster_run.run_id)
+        for entry in instance.all_logs(run)
         if (event := entry.dagster_event) and event.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
         if not event.asset_check_evaluation_data.passed
     ]

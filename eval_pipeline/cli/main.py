@@ -1,8 +1,5 @@
 """The command line itself: its commands, and how what they refuse is said."""
 
-import contextlib
-import os
-import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -10,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assets.resources import StudyInputs, tracks_folder
-from assets.run import WORKSPACE, dagster_home, offer_tracks, run_pilot
+from assets.resources import StudyInputs
+from assets.run import run_pilot
 from eval_pipeline.bundled import bundled
 from eval_pipeline.cli.audit import audit_documents
 from eval_pipeline.cli.compare import compare_calibrations
@@ -20,6 +17,7 @@ from eval_pipeline.cli.human_check import human_check
 from eval_pipeline.cli.options import CapRequests, CapTokens, CapUsd, absolute, safe_corpus, with_absolute_file
 from eval_pipeline.cli.run import run
 from eval_pipeline.cli.schema import schema
+from eval_pipeline.cli.ui import ui
 from eval_pipeline.corpus.postgres import without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
 from eval_pipeline.corpus.source import SAMPLE
@@ -27,7 +25,6 @@ from eval_pipeline.errors import Refused
 from eval_pipeline.plan import read_plan
 from eval_pipeline.seal import seal_of
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
-from eval_pipeline.studies.label_signal.track import discover
 
 _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 
@@ -35,6 +32,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(run, name="run")
 app.add_typer(human_check, name="human-check")
 app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
+app.command(epilog="Example: eval-pipeline ui --port 3000")(ui)
 app.command(epilog="Example: eval-pipeline schema proposition")(schema)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 
@@ -101,21 +99,6 @@ def plan(
         )
         typer.echo(f"{one.strategy}: {one.questions} questions{share}")
     typer.echo(f"cheapest on {done.entries} of {done.all_entries} entries: {done.tried[0].strategy}")
-
-
-@app.command(epilog="Example: eval-pipeline ui --port 3000")
-def ui(
-    port: Annotated[int, typer.Option(help="The port of the web server.", min=1, max=65535)] = 3000,
-    host: Annotated[str, typer.Option(help="The address it listens on.")] = "127.0.0.1",
-) -> None:
-    """Open Dagster on this machine, with the runs of the command line in its history."""
-    environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
-    offer_tracks(list(discover(tracks_folder()).folders))
-    workspace = ["-w", str(WORKSPACE)] if WORKSPACE.exists() else ["-m", "assets.definitions"]
-    command = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *workspace]
-    typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")
-    with contextlib.suppress(KeyboardInterrupt):
-        sys.exit(subprocess.run([*command, "-h", host, "-p", str(port)], env=environment, check=False).returncode)
 
 
 def main() -> None:
