@@ -10,7 +10,7 @@ import dagster as dg
 import pyarrow as pa
 from pydantic import Field, PrivateAttr
 
-from eval_pipeline.errors import EvidenceRefused
+from eval_pipeline.errors import EvidenceAbsent, EvidenceRefused
 from eval_pipeline.evidence import json_bytes, read_json, read_table, table_bytes
 from eval_pipeline.store import Store, store_at
 
@@ -68,7 +68,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         data, suffix = encoded(obj)
         digest = _hash(data)
         name = "/".join([*context.asset_key.path, f"{digest}{suffix}"])
-        if not (self.store.exists(name) and _hash(self.store.read(name)) == digest):  # one damaged since is mended
+        if _hash(self._found(name) or b"") != digest:  # one that was damaged since is mended
             self.store.write(name, data)
         of = _of(context.partition_key) if context.has_partition_key and context.has_asset_partitions else ""
         for pointer in _pointers(context.asset_key, [context.run_id], of):
@@ -97,18 +97,25 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
 
     def _read(self, context: dg.InputContext, of: str, of_type: Any) -> Any:
         pointers = _pointers(context.asset_key, _lineage(context), of)
-        pointer = next((pointer for pointer in pointers if self.store.exists(pointer)), None)
-        if pointer is None:
+        pointer, found = next(((at, found) for at in pointers if (found := self._found(at)) is not None), ("", None))
+        if found is None:
             name = f"{context.asset_key.to_user_string()}{of}"
             raise EvidenceRefused(f"asset {name} was never materialized; materialize it first")
-        pointed = _NAME.fullmatch(self.store.read(pointer))
+        pointed = _NAME.fullmatch(found)
         if not pointed:
             raise _changed(self.store.place(pointer))
         name = "/".join([*context.asset_key.path, pointed[0].decode()])
-        data = self.store.read(name) if self.store.exists(name) else b""
+        data = self._found(name) or b""
         if _hash(data) != pointed["digest"].decode():
             raise _changed(self.store.place(name))
         return _decoded(name, data, of_type)
+
+    def _found(self, name: str) -> bytes | None:
+        """What is there of that name, if anything: one question to the store where asking first would be two."""
+        try:
+            return self.store.read(name)
+        except EvidenceAbsent:
+            return None
 
 
 _NAME = re.compile(rb"(?P<digest>[0-9a-f]{64})\.(json|parquet)")

@@ -26,6 +26,10 @@ class Malformed(Refused):
         super().__init__(f"{what} has {count}: {shown}{rest}")
 
 
+class AlertNotDelivered(Refused):
+    """A receiver of alerts did not take one."""
+
+
 class MalformedFixture(Malformed):
     """The annotators' file breaks its format."""
 
@@ -77,6 +81,10 @@ class MalformedAdjudication(Malformed):
 
 class MalformedObservations(Malformed):
     """A log of runs breaks its format."""
+
+
+class MalformedLog(Malformed):
+    """A log of another tool breaks its format, or holds a number that is no score."""
 
 
 class MalformedCheck(Malformed):
@@ -181,6 +189,10 @@ class RestoreFailed(Refused):
 
 class EvidenceRefused(Refused):
     """Evidence that is not there, or is not what was written."""
+
+
+class EvidenceAbsent(EvidenceRefused):
+    """Evidence that is not there."""
 
 
 class StoreRefused(Refused):

@@ -2,13 +2,14 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from pyarrow.fs import FileSelector, FileType, S3FileSystem
 
-from eval_pipeline.errors import EvidenceRefused, InputRefused, StoreRefused
+from eval_pipeline.errors import EvidenceAbsent, EvidenceRefused, InputRefused, StoreRefused
 from eval_pipeline.evidence import write_atomically
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -30,7 +31,7 @@ class Store(Protocol):
     def read(self, name: str) -> bytes:
         """The whole of a file.
 
-        Raises: EvidenceRefused: it is not there, or cannot be read; StoreRefused: the place cannot be reached.
+        Raises: EvidenceAbsent, EvidenceRefused: it is not there, it cannot be read; StoreRefused: nor can the place.
         """
 
     def write(self, name: str, data: bytes) -> None:
@@ -136,7 +137,6 @@ class S3Store:
     bucket: str
     prefix: str
     endpoint: str
-    _opened: list[S3FileSystem] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def location(self) -> str:
@@ -195,28 +195,28 @@ class S3Store:
         names = (info.path[above:] for info in found if info.type == FileType.File)
         return sorted(name for name in names if name.startswith(prefix))
 
-    @property
+    @cached_property
     def _files(self) -> S3FileSystem:
         """The connection, made when it is first needed, so that a process that only names a store starts nothing."""
-        if not self._opened:
-            # In one request where a file is small, and a failed part fails the write.
-            options: dict[str, Any] = {"background_writes": False, "allow_delayed_open": True}
-            if self.endpoint:  # whose region no answer tells
-                options |= {"endpoint_override": self.endpoint, "region": "us-east-1"}
-            self._opened.append(S3FileSystem(**options))
-        return self._opened[0]
+        options: dict[str, Any] = {"background_writes": False, "allow_delayed_open": True}
+        if self.endpoint:  # whose region no answer tells
+            options |= {"endpoint_override": self.endpoint, "region": "us-east-1"}
+        return S3FileSystem(**options)
 
     def _key(self, name: str) -> str:
         return "/".join(part for part in (self.bucket, self.prefix) if part) + f"/{name}"
 
     def _require_bucket(self) -> None:
-        """Of a bucket that is not there every file is absent, which would be half of the truth."""
+        """Asked where a file is absent: of a bucket that is not there every file is, which is half of the truth."""
+        if not self._has_bucket:
+            raise self._no_bucket()
+
+    @cached_property
+    def _has_bucket(self) -> bool:
         try:
-            there = self._files.get_file_info(self.bucket).type != FileType.NotFound
+            return bool(self._files.get_file_info(self.bucket).type != FileType.NotFound)
         except OSError as error:
             raise self._refused(error) from None
-        if not there:
-            raise self._no_bucket()
 
     def _no_bucket(self) -> StoreRefused:
         return StoreRefused(
@@ -244,8 +244,8 @@ class S3Store:
         return f" at {self.endpoint}" if self.endpoint else ""
 
 
-def _absent(store: Store, name: str) -> EvidenceRefused:
-    return EvidenceRefused(f"evidence {store.place(name)!r} is not there; materialize the asset again")
+def _absent(store: Store, name: str) -> EvidenceAbsent:
+    return EvidenceAbsent(f"evidence {store.place(name)!r} is not there; materialize the asset again")
 
 
 def _checked(name: str) -> str:

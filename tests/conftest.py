@@ -18,6 +18,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from tests.s3 import S3, s3_server
+
 _HBA = """\
 # Who can reach the socket owns the data folder, or is root; over TCP everyone shows a password.
 local all all trust
@@ -154,3 +156,19 @@ def fresh_database(postgres: Postgres) -> Iterator[Callable[[], str]]:
 def password() -> str:
     """A password that stands nowhere else."""
     return "hunter-5f2c9a7e0b4d8136"
+
+
+@pytest.fixture(scope="session")
+def s3_of_the_session() -> Iterator[S3]:
+    """A real S3 server on loopback, for the whole session."""
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_of_the_session: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """The server, and credentials for it where every AWS program finds them."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "known-to-the-tests-alone")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    return s3_of_the_session
