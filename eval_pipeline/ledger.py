@@ -100,6 +100,18 @@ def append(
         return _appended(path, lines, kind, body, now)
 
 
+def append_made(
+    path: Path, kind: Kind, made: Callable[[tuple[Line, ...]], Mapping[str, Any]], *, now: datetime
+) -> Line:
+    """Writes one line at the end whose body is made of the lines that are there; nobody writes between the two.
+
+    Raises: LedgerBroken: as in `read_ledger`.
+    """
+    with _locked(path):
+        lines = read_ledger(path)
+        return _appended(path, lines, kind, made(lines), now)
+
+
 def register_plan(path: Path, plan: SealedPlan, *, now: datetime) -> Line:
     """The line under which a plan was sealed; the first time it is written.
 

@@ -13,7 +13,7 @@ FLOORS = [
     {"stats", "store", "corpus", "judge", "plan", "arms"},
     {"seal", "gates", "human_check", "loop", "observations", "alerts"},
     {"ledger"},
-    {"heldout"},
+    {"heldout", "history"},
     {"sealing"},
     {"studies"},
     {"report", "schemas"},
