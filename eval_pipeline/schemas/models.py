@@ -1,5 +1,6 @@
 """The JSON Schema of a model or a record, as who writes such a file by hand needs it."""
 
+from fractions import Fraction
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -37,7 +38,8 @@ def _write_out_exact_numbers(node: Any) -> None:
         for item in node:
             _write_out_exact_numbers(item)
     elif isinstance(node, dict):
-        bounds = {_BOUNDS[name]: node.pop(name) for name in tuple(_BOUNDS) if not isinstance(node.get(name, {}), dict)}
+        named = [name for name in _BOUNDS if not isinstance(node.get(name, {}), dict)]  # a field may be called so too
+        bounds = {_BOUNDS[name]: _plain(Fraction(node.pop(name))) for name in named}
         for branch in node.get("anyOf", ()):
             if branch.get("type") == "number":
                 branch.update(bounds)
@@ -46,3 +48,7 @@ def _write_out_exact_numbers(node: Any) -> None:
             del node["format"]
         for item in node.values():
             _write_out_exact_numbers(item)
+
+
+def _plain(bound: Fraction) -> float:
+    return int(bound) if bound.denominator == 1 else float(bound)
