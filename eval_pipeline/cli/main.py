@@ -7,24 +7,17 @@ from typing import Annotated
 
 import typer
 
-from assets.resources import StudyInputs
-from assets.run import run_pilot
-from eval_pipeline.bundled import bundled
 from eval_pipeline.cli.audit import audit_documents
 from eval_pipeline.cli.compare import compare_calibrations
-from eval_pipeline.cli.findings import BROKEN, progress_shown
+from eval_pipeline.cli.findings import BROKEN
 from eval_pipeline.cli.human_check import human_check
-from eval_pipeline.cli.options import CapRequests, CapTokens, CapUsd, absolute, safe_corpus, with_absolute_file
+from eval_pipeline.cli.plan import plan
 from eval_pipeline.cli.run import run
 from eval_pipeline.cli.schema import schema
 from eval_pipeline.cli.ui import ui
 from eval_pipeline.corpus.postgres import without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
-from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
-from eval_pipeline.plan import read_plan
-from eval_pipeline.seal import seal_of
-from eval_pipeline.studies.extraction.plan import ExtractionPlan
 
 _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 
@@ -33,6 +26,7 @@ app.add_typer(run, name="run")
 app.add_typer(human_check, name="human-check")
 app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
 app.command(epilog="Example: eval-pipeline ui --port 3000")(ui)
+app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")(plan)
 app.command(epilog="Example: eval-pipeline schema proposition")(schema)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 
@@ -62,43 +56,6 @@ def restore(
     """Restore a dump of a corpus into an empty database, in one transaction."""
     tables = restore_dump(dump, into=into, replace=replace, tools=tools)
     typer.echo(f"restored into ({without_password(into)}): {', '.join(tables) or 'no tables'}")
-
-
-@app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")
-def plan(
-    file: Annotated[Path | None, typer.Argument(help="A plan; else the one that comes with the study.")] = None,
-    pilot: Annotated[
-        int | None, typer.Option(help="Try every strategy on so many entries, and say which is cheapest.", min=1)
-    ] = None,
-    corpus: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = SAMPLE,
-    propositions: Annotated[Path | None, typer.Option(help="For the pilot, as for a run.")] = None,
-    judge: Annotated[str, typer.Option(help="For the pilot, as for a run.")] = "lexical",
-    cap_requests: CapRequests = None,
-    cap_tokens: CapTokens = None,
-    cap_usd: CapUsd = None,
-) -> None:
-    """Check a plan, and print the seal that it would be run under; with --pilot, what each strategy would ask."""
-    path = file or bundled("plans") / "extraction.toml"
-    checked = read_plan(path, ExtractionPlan)
-    typer.echo(f"{checked.name} version {checked.version}: {seal_of(checked)}")
-    if pilot is None:
-        return
-    inputs = StudyInputs(
-        corpus=safe_corpus(corpus),
-        propositions=absolute(propositions),
-        judge=with_absolute_file(judge),
-        cap_requests=cap_requests,
-        cap_tokens=cap_tokens,
-        cap_usd=cap_usd,
-    )
-    with progress_shown():
-        done = run_pilot(inputs, checked, entries=pilot)
-    for one in done.tried:
-        share = (
-            "" if one.questions == done.tried[0].questions else f", {one.questions / done.tried[0].questions:.2f} times"
-        )
-        typer.echo(f"{one.strategy}: {one.questions} questions{share}")
-    typer.echo(f"cheapest on {done.entries} of {done.all_entries} entries: {done.tried[0].strategy}")
 
 
 def main() -> None:

@@ -20,13 +20,11 @@ from eval_pipeline.schemas.documents import (
     loop_verdict,
 )
 from eval_pipeline.schemas.models import Schema, schema_of
-from eval_pipeline.studies.extraction.plan import ExtractionPlan
-from eval_pipeline.studies.judge_calibration.plan import CalibrationPlan
 from eval_pipeline.studies.judge_reliability.oracles.grounding import GroundedClaim
-from eval_pipeline.studies.label_signal.plan import LabelSignalPlan
 from eval_pipeline.studies.label_signal.rubric import Rubric
 from eval_pipeline.studies.label_signal.track import About, Item, Response
 from eval_pipeline.studies.loops import STUDIES
+from eval_pipeline.studies.plans import PLANS
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _READ: Mapping[str, Any] = {
@@ -40,10 +38,7 @@ _READ: Mapping[str, Any] = {
     "item": Item,
     "response": Response,
     "grounded-claim": GroundedClaim,
-    "plan-extraction": ExtractionPlan,
-    "plan-judge-calibration": CalibrationPlan,
-    "plan-label-signal": LabelSignalPlan,
-    **{f"plan-{study.name}": study.plan for study in STUDIES},
+    **{f"plan-{study}": plan for study, plan in PLANS.items()},
     **{f"observation-{study.name}": study.row for study in STUDIES},
 }
 _WRITTEN_OUT: Mapping[str, Schema] = {
