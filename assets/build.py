@@ -6,9 +6,10 @@ from typing import Any
 import dagster as dg
 
 import assets.studies
+from assets.executors import executor_of_the_environment
 from assets.io_managers import EvidenceIOManager
 from assets.jobs import JOBS
-from assets.partitions import SENSORS
+from assets.partitions import SENSORS as OFFERING
 from assets.resources import (
     Clock,
     Home,
@@ -19,6 +20,8 @@ from assets.resources import (
     s3_endpoint,
 )
 from assets.schedules import SCHEDULES
+from assets.sensors import SENSORS
+from assets.standing import standing_inputs
 
 
 def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
@@ -26,7 +29,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
     resources: dict[str, Any] = {
         "home": Home(path=str(home_folder())),
         "clock": Clock(),
-        "inputs": StudyInputs(),
+        "inputs": StudyInputs(**standing_inputs()),  # type: ignore[arg-type]  # texts, all of them
         "endpoint": judge_endpoint(),
         "io_manager": EvidenceIOManager(home=str(home_folder()), location=evidence_location(), endpoint=s3_endpoint()),
     }
@@ -34,8 +37,8 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
         assets=dg.load_assets_from_package_module(assets.studies),
         asset_checks=dg.load_asset_checks_from_package_module(assets.studies),
         jobs=JOBS,
-        sensors=SENSORS,
+        sensors=[*OFFERING, *SENSORS],
         schedules=SCHEDULES,
         resources=resources | dict(resource_overrides or {}),
-        executor=dg.in_process_executor,
+        executor=executor_of_the_environment(),
     )

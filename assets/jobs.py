@@ -13,6 +13,14 @@ extraction = dg.define_asset_job(
     description="Extraction completeness, from the corpus to the verdict and its report.",
 )
 
+EXTRACTION_INPUTS = ("sealed_plan", "judge_prompt", "corpus", "proposition_fixture", "gold_set", "human_check")
+
+look_at_inputs = dg.define_asset_job(
+    "look_at_inputs",
+    selection=dg.AssetSelection.assets(*EXTRACTION_INPUTS).without_checks(),
+    description="Reads the inputs of the extraction study once more; what rests on one that changed is stale then.",
+)
+
 human_check_draw = dg.define_asset_job(
     "human_check_draw",  # a name of its own: a job and an asset may not share one
     selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD | dg.AssetSelection.assets("sealed_plan"),
@@ -46,4 +54,4 @@ LOOPS = [
     for study in STUDIES
 ]
 
-JOBS = [extraction, human_check_draw, judge_calibration, label_signal, *LOOPS]
+JOBS = [extraction, look_at_inputs, human_check_draw, judge_calibration, label_signal, *LOOPS]

@@ -8,7 +8,7 @@ from eval_pipeline.studies.label_signal.track import discover
 TRACKS = dg.DynamicPartitionsDefinition(name="label_signal_tracks")
 
 
-@dg.sensor(minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(minimum_interval_seconds=60)
 def label_signal_tracks(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """Offers each track of the folder as a partition; one that is added there needs no change of code."""
     found = discover(tracks_folder())

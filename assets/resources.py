@@ -157,8 +157,9 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
             ) from None
 
     def plan_path(self, study: str) -> Path:
-        """The file of the plan."""
-        return Path(self.plan) if self.plan else bundled("plans") / f"{study}.toml"
+        """The file of the plan: the run's own, or that which EVAL_PIPELINE_PLAN_ and the study name, or the bundled."""
+        named = self.plan or os.environ.get(f"EVAL_PIPELINE_PLAN_{study.upper().replace('-', '_')}")
+        return Path(named) if named else bundled("plans") / f"{study}.toml"
 
     @property
     def tracks_folder(self) -> Path:

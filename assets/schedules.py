@@ -1,4 +1,8 @@
-"""Recalibration by the calendar: weekly where runs are many, quarterly where people's labels are few."""
+"""Runs by the calendar, each off until it is turned on: the nightly study, and recalibration.
+
+Recalibration is weekly where a judge is asked or runs are many, and quarterly where people's labels are few or a window
+of KPIs must fill. `EVAL_PIPELINE_CRON_` and the name of a schedule give it another time.
+"""
 
 import os
 from collections.abc import Callable
@@ -8,9 +12,10 @@ from pathlib import Path
 import dagster as dg
 
 from assets.jobs import group_of
+from assets.standing import standing_inputs
 from eval_pipeline.studies.loops import STUDIES
 
-WEEKLY, QUARTERLY = "0 6 * * 1", "0 6 1 1,4,7,10 *"
+HOURLY, NIGHTLY, WEEKLY, QUARTERLY = "0 * * * *", "0 2 * * *", "0 6 * * 1", "0 6 1 1,4,7,10 *"
 
 
 def week_of(now: datetime) -> str:
@@ -24,32 +29,68 @@ def quarter_of(now: datetime) -> str:
     return f"{now.year}-Q{(now.month - 1) // 3 + 1}"
 
 
+def day_of(now: datetime) -> str:
+    """The name of a generation of a schedule that was given times of its own, such as 2026-11-30."""
+    return now.date().isoformat()
+
+
 def observations_variable(job: str) -> str:
     """The variable of the environment that names the log of a job."""
     return f"EVAL_PIPELINE_OBSERVATIONS_{job.upper()}"
 
 
-def _recalibration(job: str, cron: str, generation: Callable[[datetime], str]) -> dg.ScheduleDefinition:
-    variable = observations_variable(job)
+def _own_cron(name: str) -> str | None:
+    """The times that the environment gives a schedule."""
+    return os.environ.get(f"EVAL_PIPELINE_CRON_{name.upper()}")
 
-    @dg.schedule(job_name=job, cron_schedule=cron, execution_timezone="UTC", name=f"{job}_recalibration")
+
+def _on_standing_inputs(name: str, job: str, cron: str, fields: tuple[str, ...]) -> dg.ScheduleDefinition:
+    """A schedule whose runs are given those inputs that the environment names, the first of which it must name."""
+
+    @dg.schedule(job_name=job, cron_schedule=_own_cron(name) or cron, execution_timezone="UTC", name=name)
+    def of_the_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        """Runs the job on the inputs that the environment names."""
+        named = standing_inputs()
+        inputs = {field: named[field] for field in fields if field in named}
+        if fields[0] not in inputs:
+            return dg.SkipReason(f"EVAL_PIPELINE_{fields[0].upper()} is not set; name the {fields[0]} there")
+        key = f"{name}-{context.scheduled_execution_time.isoformat(timespec='minutes')}"
+        return dg.RunRequest(run_key=key, run_config={"resources": {"inputs": {"config": inputs}}})
+
+    return of_the_day
+
+
+def _recalibration(job: str, cron: str, generation: Callable[[datetime], str]) -> dg.ScheduleDefinition:
+    variable, name = observations_variable(job), f"{job}_recalibration"
+    own = _own_cron(name)
+    named = day_of if own else generation
+
+    @dg.schedule(job_name=job, cron_schedule=own or cron, execution_timezone="UTC", name=name)
     def recalibration(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         """Calibrates anew on the log that the environment names, under a generation named by the date."""
         log = os.environ.get(variable)
         if not log or not Path(log).is_file():
             return dg.SkipReason(f"{variable} is {log!r}, expected the path of a log; set it")
-        name = generation(context.scheduled_execution_time)
-        inputs = {"observations": str(Path(log).resolve()), "generation": name}
-        return dg.RunRequest(run_key=f"{job}-{name}", run_config={"resources": {"inputs": {"config": inputs}}})
+        generation_name = named(context.scheduled_execution_time)
+        inputs = {"observations": str(Path(log).resolve()), "generation": generation_name}
+        return dg.RunRequest(
+            run_key=f"{job}-{generation_name}", run_config={"resources": {"inputs": {"config": inputs}}}
+        )
 
     return recalibration
 
 
 _CALENDAR: dict[str, tuple[str, Callable[[datetime], str]]] = {
     "fire_rate": (WEEKLY, week_of),
-    "kpi_gates": (WEEKLY, week_of),
+    "kpi_gates": (QUARTERLY, quarter_of),
     "judge_reliability": (QUARTERLY, quarter_of),
     "retry_limit": (QUARTERLY, quarter_of),
     "strategy_feedback": (QUARTERLY, quarter_of),
 }
-SCHEDULES = [_recalibration(group_of(study.name), *_CALENDAR[group_of(study.name)]) for study in STUDIES]
+_OF_EXTRACTION = ("corpus", "propositions", "judge", "gold", "human_check")
+SCHEDULES = [
+    _on_standing_inputs("extraction_nightly", "extraction", NIGHTLY, _OF_EXTRACTION),
+    _on_standing_inputs("inputs_hourly", "look_at_inputs", HOURLY, _OF_EXTRACTION),
+    _on_standing_inputs("judge_calibration_weekly", "judge_calibration", WEEKLY, ("judge", "gold")),
+    *(_recalibration(group_of(study.name), *_CALENDAR[group_of(study.name)]) for study in STUDIES),
+]

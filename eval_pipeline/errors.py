@@ -163,6 +163,10 @@ class LedgerBroken(SealBroken):
     """A line of the ledger is gone, or is not what was written."""
 
 
+class ClockSetBack(SealBroken):
+    """A line of the ledger is dated later than now, so that what comes after it would seem to have come before."""
+
+
 class JudgeUnknown(Refused):
     """The judge that was asked for does not exist, or lacks what it needs to start."""
 

@@ -13,9 +13,11 @@ from assets.jobs import group_of
 from assets.metadata import materialized
 from assets.plans import materialized_plan
 from assets.resources import Clock, Home, StudyInputs
+from assets.verdict_history import GENERATED as GENERATED_HISTORY
+from assets.verdict_history import entered
 from eval_pipeline.errors import SealBroken
 from eval_pipeline.evidence import json_bytes, read_json, write_atomically
-from eval_pipeline.ledger import Kind, append, register_plan
+from eval_pipeline.ledger import register_plan
 from eval_pipeline.loop import dated
 from eval_pipeline.observations import Log
 from eval_pipeline.report.closed_loop import chart_figure, report_files
@@ -201,10 +203,9 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         partition: Partition,
         found: dict[str, Any],
         said: dict[str, Any],
-        home: Home,
         clock: Clock,
     ) -> dg.MaterializeResult[dict[str, Any]]:
-        """The claims with their outcomes, the decision, and the constants that it makes; entered into the ledger."""
+        """The claims with their outcomes, the decision, and the constants that it makes."""
         opened = sealed_plan.open(study.plan)  # once more: blocking ends with the run
         whole = _log_of(log, study)
         document = study.document(_decoded(found, study.findings_type), _decoded(said, study.held_out_type), opened) | {
@@ -216,8 +217,6 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         }
         if not whole.simulated:  # what a generator made up calibrates nothing
             document["constants"] = dated(document["constants"], clock.now().date())
-        body = {"study": study.name, "generation": partition.generation, "seal": sealed_plan.seal}
-        append(home.ledger, Kind.VERDICT, body | {"decision": document["decision"]["word"]}, now=clock.now())
         shown = ("claim", "outcome", "reason", "estimate", "threshold", "detail")
         about = {
             "origin": _origin(whole),
@@ -261,7 +260,36 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
             write_atomically(out / name, data)
         return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
 
-    return [findings, held_out, verdict, charts, report]
+    @dg.asset(
+        name=f"{group}_history",
+        group_name=group,
+        kinds={"json", "html"},
+        code_version=CODE,
+        deps=[f"{group}_observations"],
+        ins={"sealed_plan": dg.AssetIn(f"{group}_plan"), "document": dg.AssetIn(f"{group}_verdict")},
+    )
+    def history(
+        context: dg.AssetExecutionContext,
+        sealed_plan: SealedPlan,
+        document: dict[str, Any],
+        inputs: StudyInputs,
+        home: Home,
+        clock: Clock,
+    ) -> dg.MaterializeResult[dict[str, Any]]:
+        """The verdict among those before it, entered in the ledger; what was generated has a history of its own."""
+        return entered(
+            document,
+            subject=GENERATED_HISTORY if document["simulated"] else "",
+            judge=None,
+            anytime=study.anytime(document, sealed_plan.open(study.plan)) if study.anytime else None,
+            run=context.run.run_id,
+            home=home,
+            clock=clock,
+            out=Path(inputs.out) if inputs.out else home.out(study.name),
+            generation=document["generation"],
+        )
+
+    return [findings, held_out, verdict, charts, report, history]
 
 
 def _found_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:

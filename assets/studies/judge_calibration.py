@@ -11,7 +11,8 @@ from assets.checks import seal_check, to_check
 from assets.metadata import materialized, to_meta
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.resources import Home, JudgeEndpoint, StudyInputs
+from assets.resources import Clock, Home, JudgeEndpoint, StudyInputs
+from assets.verdict_history import entered
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.claims import ALIGNMENT
 from eval_pipeline.judge.prompt import Prompt
@@ -20,6 +21,7 @@ from eval_pipeline.judge.registry import judge_on_meter
 from eval_pipeline.judge.spending import Meter
 from eval_pipeline.report.judge_calibration import report_files
 from eval_pipeline.seal import SealedPlan
+from eval_pipeline.studies.judge_calibration.anytime import anytime
 from eval_pipeline.studies.judge_calibration.asking import Predictions, predict_in_journal
 from eval_pipeline.studies.judge_calibration.concentration import concentrations
 from eval_pipeline.studies.judge_calibration.confusion import error_rates
@@ -177,3 +179,25 @@ def judge_calibration_report(
     for name, data in report_files(judge_calibration_verdict, judge_predictions).items():
         write_atomically(out / name, data)
     return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
+
+
+@dg.asset(group_name=GROUP, kinds={"json", "html"}, code_version=CODE, deps=["gold_set"])
+def judge_calibration_history(
+    context: dg.AssetExecutionContext,
+    judge_calibration_verdict: dict[str, Any],
+    calibration_plan: SealedPlan,
+    inputs: StudyInputs,
+    home: Home,
+    clock: Clock,
+) -> dg.MaterializeResult[dict[str, Any]]:
+    """The verdict among those before it, entered in the ledger, with intervals that hold at all looks; history.html."""
+    return entered(
+        judge_calibration_verdict,
+        subject="",
+        judge=judge_calibration_verdict["judge"]["fingerprints"],
+        anytime=anytime(judge_calibration_verdict, calibration_plan.open(CalibrationPlan)),
+        run=context.run.run_id,
+        home=home,
+        clock=clock,
+        out=Path(inputs.out) if inputs.out else home.out(PLAN),
+    )

@@ -13,7 +13,8 @@ from assets.metadata import materialized, to_meta
 from assets.partitions import TRACKS
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.resources import Home, StudyInputs
+from assets.resources import Clock, Home, StudyInputs
+from assets.verdict_history import GENERATED, entered
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.report.figures import PAPER, Dot, as_markdown, dots
@@ -293,3 +294,26 @@ def _of_the_same(sensitivity: dict[str, Any] | None, verdict: dict[str, Any]) ->
     """The sensitivity, if it is of what the verdict is of."""
     same = sensitivity is not None and all(verdict["hashes"][name] == was for name, was in sensitivity["of"].items())
     return sensitivity if same else None
+
+
+@dg.asset(group_name=GROUP, kinds={"json", "html"}, code_version=CODE, partitions_def=TRACKS)
+def label_signal_history(
+    context: dg.AssetExecutionContext,
+    label_signal_verdict: dict[str, Any],
+    inputs: StudyInputs,
+    home: Home,
+    clock: Clock,
+) -> dg.MaterializeResult[dict[str, Any]]:
+    """The claims about a track among those before them, entered in the ledger; a page for each track."""
+    track = label_signal_verdict["track"]
+    return entered(
+        label_signal_verdict,
+        subject=f"{track}, {GENERATED}" if label_signal_verdict["simulated"] else track,
+        judge=None,
+        anytime=None,
+        run=context.run.run_id,
+        home=home,
+        clock=clock,
+        out=Path(inputs.out) if inputs.out else home.out(STUDY),
+        part=track,
+    )

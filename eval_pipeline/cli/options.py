@@ -1,13 +1,13 @@
 """What the command line is given, as a run takes it: paths made absolute, passwords out of the way, caps by name."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assets.resources import Home, home_folder
-from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of
+from assets.standing import safe_corpus_name
+from eval_pipeline.corpus.postgres import is_dsn
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
 
@@ -78,8 +78,4 @@ def with_absolute_file(judge: str) -> str:
 
 def safe_corpus(corpus: str) -> str:
     """The corpus as the run's configuration may hold it: a password goes to libpq's own variable instead."""
-    if not is_dsn(corpus):
-        return corpus if corpus == SAMPLE else str(resolved(Path(corpus)))
-    if password := password_of(corpus):
-        os.environ["PGPASSWORD"] = password
-    return connectable(corpus)
+    return safe_corpus_name(corpus) if is_dsn(corpus) or corpus == SAMPLE else str(resolved(Path(corpus)))

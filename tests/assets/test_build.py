@@ -20,6 +20,7 @@ from eval_pipeline.judge.prompt import prompt_named
 PROJECT = Path(__file__).resolve().parents[2]
 CHAIN = (
     "sealed_plan",
+    "judge_prompt",
     "corpus",
     "proposition_fixture",
     "frame",
@@ -38,6 +39,7 @@ CHAIN = (
     "band_ledger",
     "extraction_verdict",
     "extraction_report",
+    "extraction_history",
 )
 
 
@@ -76,6 +78,7 @@ def test_the_job_of_the_study_makes_the_chain_and_the_gold_set_but_no_sheet_for_
 def test_the_job_of_the_sheet_makes_what_it_is_drawn_from_and_no_verdict() -> None:
     assert made_by("human_check_draw") == {
         "sealed_plan",
+        "judge_prompt",
         "corpus",
         "proposition_fixture",
         "gold_set",
@@ -85,6 +88,22 @@ def test_the_job_of_the_sheet_makes_what_it_is_drawn_from_and_no_verdict() -> No
         "human_check_sample",
         "human_check_sheet",
     }
+
+
+def test_each_asset_names_all_the_inputs_that_it_rests_on() -> None:
+    """Dagster looks for staleness no further up than that; an input is what names nothing, and so is the prompt."""
+    parents = {name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in specs().items()}
+    inputs = {name for name, above in parents.items() if not above} | {"judge_prompt"}
+
+    def all_above(name: str) -> set[str]:
+        return parents.get(name, set()).union(*(all_above(one) for one in parents.get(name, set())))
+
+    missing = {
+        name: sorted((all_above(name) & inputs) - above)
+        for name, above in parents.items()
+        if not build_defs().resolve_asset_graph().get(dg.AssetKey.from_user_string(name)).is_partitioned
+    }
+    assert {name: far for name, far in missing.items() if far} == {}
 
 
 def test_no_job_has_the_name_of_an_asset() -> None:
