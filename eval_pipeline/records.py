@@ -52,6 +52,7 @@ class Reason(StrEnum):
     MECHANISM_BROKEN = "mechanism_broken"
     BASELINE_CHANGED = "baseline_changed"
     NO_VARIATION = "no_variation"
+    NO_BAR = "no_bar"
     THRESHOLD_MISSED = "threshold_missed"
 
 

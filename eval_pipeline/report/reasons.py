@@ -33,5 +33,6 @@ REASON_WORDS = {
     "mechanism_broken": "What the loop does shows no effect; look into it.",
     "baseline_changed": "Runs were measured by other code than the frozen one.",
     "no_variation": "All runs are alike, which says nothing of how far chance goes.",
+    "no_bar": "The plan holds no bar for this.",
     "threshold_missed": "The bar is missed.",
 }

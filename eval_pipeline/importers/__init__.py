@@ -1,0 +1,1 @@
+"""Logs of other tools, read strictly: bytes in, scores out; no statistics."""
