@@ -9,6 +9,7 @@ from typing import Any
 from eval_pipeline.document import document_bytes, plain_number
 from eval_pipeline.ledger import Kind, Line
 from eval_pipeline.records import Interval, Outcome
+from eval_pipeline.stats.binomial import exact_interval
 from eval_pipeline.stats.scalars import as_printed, reaches
 from eval_pipeline.stats.spending import level_of_look
 
@@ -29,6 +30,20 @@ class Anytime:
 
     level: Fraction
     intervals: Mapping[str, IntervalAt]
+
+
+def exact_intervals(document: Mapping[str, Any], claims: Iterable[str]) -> dict[str, IntervalAt]:
+    """Exact intervals of those of the claims whose numerator counts independent trials of their denominator."""
+
+    def of(numerator: int, denominator: int) -> IntervalAt:
+        return lambda level: exact_interval(numerator, denominator, level=level)
+
+    named = set(claims)
+    return {
+        claim["claim"]: of(claim["numerator"], claim["denominator"])
+        for claim in document["claims"]
+        if claim["claim"] in named and claim["denominator"]
+    }
 
 
 def evidence_hash(document: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ SAMPLE = PROJECT / "data" / "sample"
 PLAN = PROJECT / "data" / "plans" / "extraction.toml"
 PLAN_VERSION = tomllib.loads(PLAN.read_text("utf-8"))["version"]
 TOOLS = PROJECT / ".." / "shared" / "tools"
-FILES = {"verdict.json", "report.html", "report.md", "judgments.jsonl", "entry_quartiles.parquet"}
+FILES = {"verdict.json", "report.html", "history.html", "report.md", "judgments.jsonl", "entry_quartiles.parquet"}
 REPRODUCED = ("verdict.json", "entry_quartiles.parquet")
 Row = dict[str, Any]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from eval_pipeline.history import Anytime
 from eval_pipeline.loop import LoopPlan
 from eval_pipeline.observations import Log, Observation
 
@@ -22,7 +23,8 @@ class LoopStudy(Generic[P, O, F, H]):
     where all are alike. `findings` are of the calibration part alone; `held_out` of the rest, once it was given out, or
     None where the plan holds nothing out. `document` holds claims, findings, constants and charts as plain values;
     `claims` says of each claim that may stand in it what it means, in one sentence. `require` raises where a log cannot
-    be of the plan; the whole log is held against it before anything is sealed or used.
+    be of the plan; the whole log is held against it before anything is sealed or used. `anytime` gives, of a document,
+    the claims that have an interval at any level; None where no claim has one.
     """
 
     name: str
@@ -39,3 +41,4 @@ class LoopStudy(Generic[P, O, F, H]):
     held_out_type: Any
     document: Callable[[F, H | None, P], dict[str, Any]]
     require: Callable[[Log[O], P], object] | None = None
+    anytime: Callable[[Mapping[str, Any], P], Anytime] | None = None

@@ -6,6 +6,7 @@ from typing import NoReturn
 from eval_pipeline.errors import InputRefused
 from eval_pipeline.observations import Log
 from eval_pipeline.studies.fire_rate import observations
+from eval_pipeline.studies.fire_rate.anytime import anytime
 from eval_pipeline.studies.fire_rate.document import STUDY as NAME
 from eval_pipeline.studies.fire_rate.document import document
 from eval_pipeline.studies.fire_rate.findings import Findings, findings
@@ -58,4 +59,5 @@ STUDY: LoopStudy[FireRatePlan, Run, Findings, None] = LoopStudy(
     held_out=held_out,
     held_out_type=type(None),
     document=document,
+    anytime=anytime,
 )

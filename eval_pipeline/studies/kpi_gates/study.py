@@ -1,5 +1,6 @@
 """Calibrated KPI gates as a closed loop."""
 
+from eval_pipeline.studies.kpi_gates.anytime import anytime
 from eval_pipeline.studies.kpi_gates.document import document_of
 from eval_pipeline.studies.kpi_gates.findings import KpiGatesFindings, findings
 from eval_pipeline.studies.kpi_gates.generator import generate
@@ -23,4 +24,5 @@ STUDY: LoopStudy[KpiGatesPlan, KpiRun, KpiGatesFindings, HeldOutFindings] = Loop
     held_out=held_out,
     held_out_type=HeldOutFindings,
     document=document_of,
+    anytime=anytime,
 )

@@ -123,11 +123,9 @@ def estimates_by_check(
         plan: how it was drawn, and the levels.
 
     """
-    propositions = [one for one in every if one.unit is not None and one.quartile is not None]
-    if not propositions:
+    table = checked_propositions(every, said)
+    if table is None:
         return ()
-    known = [said.get(one.unit) if one.unit is not None else None for one in propositions]
-    table = _by_quartile(_counted(propositions, known, [one.quartile - 1 for one in propositions if one.quartile]))
     if plan.human_check.draw == "judgments":
         return (_estimates(Estimator.POST_STRATIFIED, table, _post_stratified(plan)),)
     return (
@@ -136,6 +134,18 @@ def estimates_by_check(
         _estimates(Estimator.DIFFERENCE, table, _difference(plan)),
         _estimates(Estimator.RATIO_BY_CHECK, table, _ratio(plan, "by_group", None)),
     )
+
+
+def checked_propositions(every: Sequence[Checkable], said: Mapping[int, bool | None]) -> JudgedClusters | None:
+    """The judge's verdicts on propositions by entry and quartile, beside what people said; None without propositions.
+
+    Args: as in `estimates_by_check`.
+    """
+    propositions = [one for one in every if one.unit is not None and one.quartile is not None]
+    if not propositions:
+        return None
+    known = [said.get(one.unit) if one.unit is not None else None for one in propositions]
+    return _by_quartile(_counted(propositions, known, [one.quartile - 1 for one in propositions if one.quartile]))
 
 
 def estimates_by_gold(
@@ -167,18 +177,28 @@ def corrected_precision(every: Sequence[Checkable], said: Mapping[str, bool | No
         plan: the level of the one-sided bound.
 
     """
-    spans = [one for one in every if one.signal_id is not None and one.supported is not None]
-    if not spans:
+    table = checked_spans(every, said)
+    if table is None:
         return Cell(None, None, "no span was judged")
-    known = [said.get(one.signal_id) if one.signal_id is not None else None for one in spans]
-    checked = [one for one, label in zip(spans, known, strict=True) if label is not None]
-    if checked and all(one.supported for one in checked):
-        known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
-    table = _counted(spans, known, [0] * len(spans))
     found = _cell(lambda: post_stratified_share(table, group=0, level=plan.guard.level, tails="lower"))
     if found.interval is None:
         return found
     return replace(found, interval=replace(found.interval, high=1.0))  # as the exact bound of the guard is written
+
+
+def checked_spans(every: Sequence[Checkable], said: Mapping[str, bool | None]) -> JudgedClusters | None:
+    """The judge's verdicts on spans by entry, beside what people said; None where it judged none.
+
+    Args: as in `corrected_precision`.
+    """
+    spans = [one for one in every if one.signal_id is not None and one.supported is not None]
+    if not spans:
+        return None
+    known = [said.get(one.signal_id) if one.signal_id is not None else None for one in spans]
+    checked = [one for one, label in zip(spans, known, strict=True) if label is not None]
+    if checked and all(one.supported for one in checked):
+        known = [label if one.supported else False for one, label in zip(spans, known, strict=True)]
+    return _counted(spans, known, [0] * len(spans))
 
 
 def _estimates(estimator: Estimator, table: JudgedClusters, contrast: _Contrast) -> Estimates:
