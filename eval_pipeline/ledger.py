@@ -6,17 +6,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from eval_pipeline.canonical import canonical_bytes, content_hash
-from eval_pipeline.errors import LedgerBroken, PlanChanged
+from eval_pipeline.errors import ClockSetBack, LedgerBroken, PlanChanged
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.seal import SealedPlan
 
 _FIRST = "0" * 64
+_WAITED = timedelta(minutes=1)  # longer than anybody waits for the lock between looking at the clock and writing
 _FIELDS = frozenset({"number", "kind", "at", "body", "previous", "hash"})
 
 
@@ -90,7 +91,10 @@ def append(
         body: plain values.
         now: when, with its time zone.
         require: raises where the lines that are there forbid it; nobody writes between its look and the new line.
-    Raises: LedgerBroken: as in `read_ledger`.
+
+    Raises:
+        LedgerBroken: as in `read_ledger`.
+        ClockSetBack: the last line was written later than now.
 
     """
     with _locked(path):
@@ -117,7 +121,7 @@ def register_plan(path: Path, plan: SealedPlan, *, now: datetime) -> Line:
 
     Raises:
         PlanChanged: another plan was sealed under this name and version.
-        LedgerBroken: as in `read_ledger`.
+        LedgerBroken, ClockSetBack: as in `append`.
 
     """
     with _locked(path):
@@ -135,8 +139,11 @@ def register_plan(path: Path, plan: SealedPlan, *, now: datetime) -> Line:
 
 
 def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str, Any], now: datetime) -> Line:
-    """The new line, written after the others; the caller holds the lock."""
-    at = now.astimezone(UTC).isoformat(timespec="seconds")
+    """The new line, written after the others; the caller holds the lock.
+
+    Raises: ClockSetBack: the last line is dated later than now, by more than anybody waits for the lock.
+    """
+    at = _dated(path, lines[-1], now) if lines else now.astimezone(UTC).isoformat(timespec="seconds")
     line = Line(len(lines) + 1, kind, at, dict(body), lines[-1].hash if lines else _FIRST, "")
     line = Line(line.number, kind, at, line.body, line.previous, _hash(line))
     whole = sum(len(_bytes(one)) for one in lines)
@@ -150,10 +157,22 @@ def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str
     return line
 
 
+def _dated(path: Path, last: Line, now: datetime) -> str:
+    """When a line after the last one was written; who waited for the lock is dated with whom it waited for."""
+    before, at = datetime.fromisoformat(last.at), now.astimezone(UTC).replace(microsecond=0)
+    if before - at > _WAITED:
+        raise ClockSetBack(
+            f"ledger {str(path)!r}, line {last.number}, field 'at': found {last.at}, and the clock says"
+            f" {at.isoformat()}, while lines may only follow each other in time; set the clock right, or wait until it"
+            " has come that far"
+        )
+    return max(before, at).astimezone(UTC).isoformat(timespec="seconds")
+
+
 def _parsed(path: Path, number: int, row: bytes, *, torn: bool) -> Line | None:
     try:
         fields = json.loads(row)
-        if set(fields) != _FIELDS:
+        if set(fields) != _FIELDS or datetime.fromisoformat(fields["at"]).tzinfo is None:
             raise ValueError
         return Line(**(fields | {"kind": Kind(fields["kind"])}))
     except (ValueError, TypeError):

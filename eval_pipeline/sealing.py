@@ -24,6 +24,10 @@ from eval_pipeline.ledger import Kind, Line, append, read_ledger
 from eval_pipeline.loop import GENERATION, Holding
 
 
+class _SealedBefore(Exception):
+    """The generation has its lock, or had one, so that no other is made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """What is calibrated on and what is held out, under a lock; without a lock nothing is held out."""
@@ -60,10 +64,10 @@ def sealed_partition(
 ) -> Partition:
     """What was drawn, under the lock of its generation.
 
-    The lock is written, and its sealing entered into the ledger, the first time; a lock that is gone since is not made
-    anew, and one that is there is not overwritten. Beside it stand all units of the generation, so that a later one
-    cannot hold out what was seen. Whether it is a lock of this partition says `held_out_of`, and nothing is given out
-    before.
+    The lock is written, and its sealing entered into the ledger, the first time, both or neither, and by one of those
+    that come at once; a lock that is gone since is not made anew, and one that is there is not overwritten. Beside it
+    stand all units of the generation, so that a later one cannot hold out what was seen. Whether it is a lock of this
+    partition says `held_out_of`, and nothing is given out before.
 
     Args:
         found: what was drawn.
@@ -76,7 +80,7 @@ def sealed_partition(
     Raises:
         InputRefused: the name of the generation could not name a file.
         LedgerBroken: the ledger is not what was written.
-        PartitionDiffers: another run sealed the generation meanwhile.
+        ClockSetBack: the ledger holds a line of a later time.
 
     """
     if not re.fullmatch(GENERATION, generation):
@@ -87,19 +91,29 @@ def sealed_partition(
     if not found.held_out:
         return Partition(study, generation, found.calibration, (), None, None)
     path, digest = locks / f"{study}-{generation}.lock.json", partition_hash(found.held_out)
-    if not _lines(read_ledger(ledger), Kind.PARTITION_SEALED, study, generation) and not path.exists():
-        units = sorted((*found.held_out, *found.calibration))
-        write_atomically(_units_path(locks, study, generation), json.dumps(units).encode())
-        write_atomically(path, lock_bytes(found.held_out, seed=seed, now=now))
-        body = {"study": study, "generation": generation, "partition_hash": digest, "size": len(found.held_out)}
+    units = sorted((*found.held_out, *found.calibration))
+    files = {
+        _units_path(locks, study, generation): json.dumps(units).encode(),
+        path: lock_bytes(found.held_out, seed=seed, now=now),
+    }
+    begun: list[Path] = []
 
-        def unsealed(lines: tuple[Line, ...]) -> None:
-            if _lines(lines, Kind.PARTITION_SEALED, study, generation):
-                raise PartitionDiffers(
-                    f"generation {generation!r} of study {study!r} was sealed by another run meanwhile; run again"
-                )
+    def lock_once(lines: tuple[Line, ...]) -> None:
+        if _lines(lines, Kind.PARTITION_SEALED, study, generation) or path.exists():
+            raise _SealedBefore
+        for file, data in files.items():
+            begun.append(file)
+            write_atomically(file, data)
 
-        append(ledger, Kind.PARTITION_SEALED, body | {"units": partition_hash(units)}, now=now, require=unsealed)
+    body = {"study": study, "generation": generation, "partition_hash": digest, "size": len(found.held_out)}
+    try:
+        append(ledger, Kind.PARTITION_SEALED, body | {"units": partition_hash(units)}, now=now, require=lock_once)
+    except _SealedBefore:
+        pass
+    except BaseException:  # a lock of which the ledger knows nothing could never be opened
+        for file in begun:
+            file.unlink(missing_ok=True)
+        raise
     return Partition(study, generation, found.calibration, found.held_out, str(path), digest)
 
 

@@ -3,8 +3,9 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
@@ -193,6 +194,16 @@ def _new_file(folder: Path, run: str) -> TextIO:
     raise AssertionError("count() has no end")
 
 
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """A block whose errors of the disk carry the name of the file, which a write or a sync leaves out."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 class JournalWriter:
     """Appends judgments to a file of its own, which must not be there before: one writer a file, many files a folder.
 
@@ -218,14 +229,15 @@ class JournalWriter:
 
         Raises: OSError: it, or an earlier one, could not be written.
         """
-        if self._empty:
-            self._write(self._head.model_dump(mode="json"))
-            self._empty = False
-        self._write(record_fields(judgment, judge) | {"latency_s": round(judgment.answer.latency_s, 4)})
-        self._file.flush()
-        self._unsynced += 1
-        if self._unsynced >= _SYNC_LINES or time.monotonic() - self._synced_at >= _SYNC_S:
-            self._sync()
+        with _named(self.path):
+            if self._empty:
+                self._write(self._head.model_dump(mode="json"))
+                self._empty = False
+            self._write(record_fields(judgment, judge) | {"latency_s": round(judgment.answer.latency_s, 4)})
+            self._file.flush()
+            self._unsynced += 1
+            if self._unsynced >= _SYNC_LINES or time.monotonic() - self._synced_at >= _SYNC_S:
+                self._sync()
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(fields, ensure_ascii=False) + "\n")
@@ -246,10 +258,11 @@ class JournalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._disk.shutdown()
-        with self._file:
-            if self._empty:
-                self.path.unlink()
-            else:
-                os.fsync(self._file.fileno())
-        if self._syncing:
-            self._syncing.result()
+        with _named(self.path):
+            with self._file:
+                if self._empty:
+                    self.path.unlink()
+                else:
+                    os.fsync(self._file.fileno())
+            if self._syncing:
+                self._syncing.result()
