@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -33,7 +34,7 @@ def _environment() -> Environment:
         "percent": _percent,
         "words": _words,
     }
-    environment.globals["source_hash"] = _source_hash
+    environment.globals["policy"] = _policy
     return environment
 
 
@@ -81,6 +82,22 @@ def _percent(value: float | None) -> str:
 def _words(name: str) -> str:
     """A name of the program as words."""
     return name.replace("_", " ")
+
+
+def _policy(script: str | None = None, style: str | None = None) -> Markup:
+    """The content security policy of a page: nothing from elsewhere, and no script but its own, known by its hash.
+
+    A style that is not given may be any within the page, which figures need, whose colours stand in attributes.
+    """
+    sources = {
+        "default-src": "'none'",
+        **({} if script is None else {"script-src": _source_hash(script)}),
+        "style-src": "'unsafe-inline'" if style is None else _source_hash(style),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return Markup("; ".join(f"{of} {source}" for of, source in sources.items()))  # noqa: S704  # hashes and keywords
 
 
 def _source_hash(text: str) -> str:

@@ -93,6 +93,7 @@ def test_its_one_script_and_its_one_style_are_allowed_by_their_hashes_and_nothin
         "default-src 'none'",
         f"script-src 'sha256-{named['script']}'",
         f"style-src 'sha256-{named['style']}'",
+        "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
     ]
