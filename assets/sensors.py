@@ -44,7 +44,7 @@ def changed_inputs(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.Sk
     return dg.RunRequest(run_key=f"extraction-{found}", run_config={"resources": {"inputs": {"config": inputs}}})
 
 
-@dg.sensor(minimum_interval_seconds=30)
+@dg.sensor(minimum_interval_seconds=10)
 def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """Posts each breach once to the webhook that the environment names, and that it is over once it is.
 
