@@ -39,6 +39,12 @@ label_signal = dg.define_asset_job(
     description="Label signal of one track, from its ratings to claims, recommendation, sensitivity and the report.",
 )
 
+imported = dg.define_asset_job(
+    "imported",
+    selection=dg.AssetSelection.groups("imported"),
+    description="Logs of another tool, from their files to a verdict on each metric and its report.",
+)
+
 
 def group_of(study: str) -> str:
     """The name of a closed loop as Dagster takes it: of its group, and of its job."""
@@ -54,4 +60,4 @@ LOOPS = [
     for study in STUDIES
 ]
 
-JOBS = [extraction, look_at_inputs, human_check_draw, judge_calibration, label_signal, *LOOPS]
+JOBS = [extraction, look_at_inputs, human_check_draw, judge_calibration, label_signal, imported, *LOOPS]

@@ -130,6 +130,9 @@ class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]
     only_tracks: list[str] = Field(default=[], description="The tracks of the report; none takes all there are.")
     observations: str = Field(default="", description="A log of runs; '' generates one, which says so.")
     generation: str = Field(default="", description="The generation of the calibration; '' takes the plan's.")
+    imported: list[str] = Field(default=[], description="Logs of another tool, all of one kind.")
+    imported_kind: str = Field(default="inspect", description="inspect, ragchecker, deepeval or promptfoo.")
+    imported_metrics: list[str] = Field(default=[], description="The metrics to import; none takes all of them.")
     persist_code: str = Field(default="", description="The source file that stores signals, if it is at hand.")
 
     cap_requests: int | None = Field(default=None, description="The most requests that a run may send.")

@@ -9,8 +9,10 @@ import typer
 
 from eval_pipeline.cli.audit import audit_documents
 from eval_pipeline.cli.compare import compare_calibrations
+from eval_pipeline.cli.compare_runs import compare_runs
 from eval_pipeline.cli.findings import BROKEN
 from eval_pipeline.cli.human_check import human_check
+from eval_pipeline.cli.imports import import_logs
 from eval_pipeline.cli.plan import plan
 from eval_pipeline.cli.run import run
 from eval_pipeline.cli.schema import schema
@@ -24,11 +26,13 @@ _INTERRUPTED = 130  # what Typer gives back for Ctrl+C
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(run, name="run")
 app.add_typer(human_check, name="human-check")
+app.command(name="import", epilog="Example: eval-pipeline import inspect run.eval --plan bars.toml")(import_logs)
 app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
 app.command(epilog="Example: eval-pipeline ui --port 3000")(ui)
 app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")(plan)
 app.command(epilog="Example: eval-pipeline schema proposition")(schema)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
+app.command(epilog="Example: eval-pipeline compare-runs yesterday/ today/ --out change.json")(compare_runs)
 
 
 def _print_version(wanted: bool) -> None:

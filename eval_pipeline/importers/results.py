@@ -13,14 +13,17 @@ from eval_pipeline.canonical import content_hash, text_hash
 from eval_pipeline.errors import MalformedLog
 
 _SHOWN = 80  # letters of a text that names an item
+_TEXT: pa.DataType = pa.string()
+_WHOLE: pa.DataType = pa.int64()
+_REAL: pa.DataType = pa.float64()
 _COLUMNS = pa.schema(
     [
-        pa.field("system", pa.string()),
-        pa.field("metric", pa.string()),
-        pa.field("item", pa.string()),
-        pa.field("repeat", pa.int64()),
-        pa.field("score", pa.float64()),
-        pa.field("undecided", pa.string()),
+        ("system", _TEXT),
+        ("metric", _TEXT),
+        ("item", _TEXT),
+        ("repeat", _WHOLE),
+        ("score", _REAL),
+        ("undecided", _TEXT),
     ]
 )
 
