@@ -3,19 +3,17 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
+
+from tests.webserver import AS_ALONE, Server, free_port, wait_until_loaded
 
 CHAIN = (
     "sealed_plan",
@@ -33,7 +31,6 @@ CHAIN = (
     "extraction_report",
 )
 PHONE = {"width": 390, "height": 844}
-READY_S = 90
 RUN_S = 90
 SEEN_MS = 30_000
 
@@ -110,56 +107,17 @@ def test_a_withheld_number_is_its_reason_where_the_number_would_stand(visit: Cal
         assert "There are no annotated propositions to measure against." in claim.inner_text()
 
 
-@dataclass(frozen=True)
-class Server:
-    """Dagster's web server, as `eval-pipeline ui` started it."""
-
-    url: str
-
-    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
-        """The answer to a GraphQL query."""
-        body = json.dumps({"query": query, "variables": variables}).encode()
-        asked = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(asked, timeout=30) as answer:
-            found: dict[str, Any] = json.load(answer)
-        assert "errors" not in found, found
-        data: dict[str, Any] = found["data"]
-        return data
-
-
-def free_port() -> int:
-    """A port that the system does not give to outgoing connections."""
-    for port in range(20000 + os.getpid() % 10000, 32768):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no free port")
-
-
-# A shell that starts tests in the background has them ignore both signals, and what they start would inherit that.
-_PROGRAM = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGTERM, signal.SIG_DFL)
-from eval_pipeline.cli.main import main
-main()
-"""
-
-
 @pytest.fixture(scope="module")
 def server(sample: Any, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The user interface on the home of the sample's run; its whole process group ends with the module."""
     port, log = free_port(), tmp_path_factory.mktemp("ui") / "log"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DAGSTER_")}
     environment |= {"EVAL_PIPELINE_HOME": str(sample.home), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-c", _PROGRAM, "ui", "--port", str(port)]
+    command = [sys.executable, "-c", AS_ALONE, "ui", "--port", str(port)]
     with log.open("wb") as written:
         process = subprocess.Popen(command, stdout=written, stderr=written, env=environment, start_new_session=True)
     try:
-        _wait_until_loaded(Server(f"http://127.0.0.1:{port}"), process, log)
+        wait_until_loaded(Server(f"http://127.0.0.1:{port}"), process, log)
         yield Server(f"http://127.0.0.1:{port}")
     finally:
         os.killpg(process.pid, signal.SIGTERM)
@@ -168,21 +126,6 @@ def server(sample: Any, browser: Browser, tmp_path_factory: pytest.TempPathFacto
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(timeout=15)
-
-
-_LOADED = "{ repositoriesOrError { __typename ... on RepositoryConnection { nodes { name location { name } } } } }"
-
-
-def _wait_until_loaded(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if server.ask(_LOADED)["repositoriesOrError"].get("nodes"):
-                return
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            pass
-        time.sleep(0.2)
-    pytest.fail(f"the user interface did not come up:\n{log.read_text(errors='replace')[-3000:]}")
 
 
 _LAUNCH = """
