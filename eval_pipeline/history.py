@@ -204,8 +204,13 @@ def _same_series(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _moved_since(points: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> str | None:
-    """When the claim was first measured, in this series, at what the value is no longer; None if it may have stayed."""
-    return next((one["at"] for one in points if _same_series(one, now) and _apart(one, now)), None)
+    """When the claim was first measured at what the value is no longer; None if it may have stayed.
+
+    That is within a series, and since the value last moved, so that each move is told once.
+    """
+    series = [one for one in points if _same_series(one, now)]
+    last = max((place for place, one in enumerate(series) if one["moved_since"]), default=0)
+    return next((one["at"] for one in series[last:] if _apart(one, now)), None)
 
 
 def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -219,7 +224,7 @@ def _findings(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     found = []
     if before["outcome"] != now["outcome"]:
         found.append(f"{now['claim']} turned from {before['outcome']} to {now['outcome']}: {_weighed(now)}{_anew(now)}")
-    if now["moved_since"] and not (before["moved_since"] and _same_series(before, now)):
+    if now["moved_since"]:
         day = now["moved_since"][:10]
         found.append(f"{now['claim']} has moved since {day}: intervals that hold at all looks have nothing in common")
     return found

@@ -4,6 +4,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
+from math import ceil, floor, log10
 from typing import Any
 
 from eval_pipeline.report.figures import Palette
@@ -11,7 +12,7 @@ from eval_pipeline.report.figures import Palette
 SHOWN = 120  # points; more would lie on each other
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 34
 _WIDTH, _HEIGHT = 680, 230
-_TICKS = 5
+_TICKS = 8
 _DATES = 6
 _ON_PAGE = Palette("currentColor", "var(--faint)", "var(--accent)", "var(--fail)")
 
@@ -68,9 +69,8 @@ def _axes(points: Sequence[Mapping[str, Any]], scale: _Scale, palette: Palette) 
     foot, end = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     yield _line(_LEFT, foot, end, foot, palette.faint)
     yield _line(_LEFT, _TOP, _LEFT, foot, palette.faint)
-    for number in range(_TICKS):
-        value = scale.least + (number + 0.5) / _TICKS * (scale.most - scale.least)
-        yield _text(_LEFT - 6, scale.y(value) + 4, f"{value:.3f}", "end")
+    for value in _round_values(scale.least, scale.most):
+        yield _text(_LEFT - 6, scale.y(value) + 4, f"{value:.4g}", "end")
     stride = -(-len(points) // _DATES)
     for place in range(0, len(points), stride):
         yield _text(scale.x(place), foot + 18, points[place]["at"][:10], "middle")
@@ -81,6 +81,15 @@ def _axes(points: Sequence[Mapping[str, Any]], scale: _Scale, palette: Palette) 
         if {"plan", "judge"} & set(other["changed"]) and other is not one:
             middle = round((scale.x(place) + scale.x(place + 1)) / 2, 1)
             yield _line(middle, _TOP, middle, foot, palette.ink, dashes="1 3")
+
+
+def _round_values(least: float, most: float) -> list[float]:
+    """Some multiples of 1, 2 or 5 tenths, hundredths and so on between two values."""
+    rough = (most - least) / _TICKS
+    power = 10.0 ** floor(log10(rough))
+    step = next(one * power for one in (1, 2, 5, 10) if one * power >= rough)
+    first, last = ceil(least / step), floor(most / step)
+    return [number * step for number in range(first, last + 1)]
 
 
 def _bars(points: Sequence[Mapping[str, Any]], scale: _Scale, palette: Palette) -> Iterator[str]:
