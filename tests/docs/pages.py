@@ -1,0 +1,48 @@
+"""The pages of the documentation, and the commands that stand in them."""
+
+import re
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+README = PROJECT / "README.md"
+PAGES = sorted((PROJECT / "docs").rglob("*.md"))
+
+_FENCED = re.compile(r"^```(?P<kind>\w*)(?P<more>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_INDENTED = re.compile(r"(?:(?<=\n\n)|\A)(?:(?: {4})[^\n]*(?:\n|\Z))+")
+_EXITS = re.compile(r"exits (\d)")
+_OURS = ("eval-pipeline ", "make ")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Commands that are run one after the other, the exit status of the last, and what is shown to come of them."""
+
+    commands: str
+    status: int
+    shown: tuple[str, ...]
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page that are marked as shell, and its indented lines that begin with a command of ours."""
+    text = page.read_text("utf-8")
+    found: list[tuple[int, Block]] = []
+    fenced = list(_FENCED.finditer(text))
+    for match, after in zip_longest(fenced, fenced[1:]):
+        if match["kind"] == "sh":
+            exits = _EXITS.search(match["more"])
+            shown = after["text"] if after and after["kind"] == "text" and _adjoin(text, match, after) else ""
+            lines = tuple(line.strip() for line in shown.splitlines() if line.strip() not in ("", "..."))
+            found.append((match.start(), Block(match["text"], int(exits[1]) if exits else 0, lines)))
+    bare = _FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
+    for match in _INDENTED.finditer(bare):
+        lines = tuple(line.strip().partition("  #")[0] for line in match.group(0).splitlines())
+        found += [(match.start(), Block(f"{line}\n", 0, ())) for line in lines if line.startswith(_OURS)]
+    return [block for _, block in sorted(found, key=lambda one: one[0])]
+
+
+def _adjoin(text: str, first: "re.Match[str]", second: "re.Match[str]") -> bool:
+    """Whether nothing but a sentence that ends in a colon stands between two blocks."""
+    between = text[first.end() : second.start()].strip()
+    return not between or (between.endswith(":") and "\n\n" not in between)
