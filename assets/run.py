@@ -19,6 +19,7 @@ from assets.history import end_dead_runs, history_kept
 from assets.jobs import group_of
 from assets.partitions import TRACKS
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
+from assets.staleness import stale_assets
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.errors import Interrupted, OutputRefused, SealBroken
@@ -90,6 +91,12 @@ def materialize_sheet(inputs: Mapping[str, Any]) -> None:
     """Runs the job that draws the sheet of the human check; what the judge said is known, or else it is asked."""
     with _executed("human_check_draw", inputs):
         pass
+
+
+def look_at_inputs(inputs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What is stale, and what is other than it was, once the inputs of the extraction study were read again."""
+    with _executed("look_at_inputs", inputs), _instance(dagster_home()) as instance:
+        return stale_assets(instance, build_defs())
 
 
 def run_tracks(inputs: Mapping[str, Any], tracks: Sequence[str]) -> StudyRun:

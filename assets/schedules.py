@@ -12,7 +12,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets.jobs import group_of
-from assets.standing import standing_inputs
+from assets.standing import standing_inputs, variable_of
 from eval_pipeline.studies.loops import STUDIES
 
 HOURLY, NIGHTLY, WEEKLY, QUARTERLY = "0 * * * *", "0 2 * * *", "0 6 * * 1", "0 6 1 1,4,7,10 *"
@@ -53,7 +53,7 @@ def _on_standing_inputs(name: str, job: str, cron: str, fields: tuple[str, ...])
         named = standing_inputs()
         inputs = {field: named[field] for field in fields if field in named}
         if fields[0] not in inputs:
-            return dg.SkipReason(f"EVAL_PIPELINE_{fields[0].upper()} is not set; name the {fields[0]} there")
+            return dg.SkipReason(f"{variable_of(fields[0])} is not set; name the {fields[0]} there")
         key = f"{name}-{context.scheduled_execution_time.isoformat(timespec='minutes')}"
         return dg.RunRequest(run_key=key, run_config={"resources": {"inputs": {"config": inputs}}})
 

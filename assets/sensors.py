@@ -11,7 +11,7 @@ import dagster as dg
 from dagster import DagsterEventType, DagsterInstance
 
 from assets.resources import StudyInputs
-from assets.standing import CORPUS, standing_inputs
+from assets.standing import standing_inputs, variable_of
 from eval_pipeline.alerts import Evaluation, Event, Standing, event_of, payload, post, standing_after
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.corpus.source import pinned
@@ -31,7 +31,7 @@ def changed_inputs(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.Sk
     """Runs the extraction study where the corpus or the fixture that the environment names is new, or was changed."""
     inputs = standing_inputs()
     if "corpus" not in inputs:
-        return dg.SkipReason(f"{CORPUS} is not set; name the corpus there: a folder, a DSN, or sample")
+        return dg.SkipReason(f"{variable_of('corpus')} is not set; name the corpus there: a folder, a DSN, or sample")
     of_run = StudyInputs(**inputs)  # type: ignore[arg-type]  # texts, all of them
     corpus, fixture = pinned(of_run.corpus), pinned_fixture(of_run.propositions_path)
     if corpus.refusal or fixture.refusal:

@@ -6,9 +6,12 @@ from pathlib import Path
 from eval_pipeline.corpus.postgres import connectable, is_dsn, password_of
 from eval_pipeline.corpus.source import SAMPLE
 
-_PREFIX = "EVAL_PIPELINE_"
-CORPUS = f"{_PREFIX}CORPUS"
 FIELDS = ("corpus", "propositions", "judge", "gold", "human_check")
+
+
+def variable_of(field: str) -> str:
+    """The variable of the environment that names an input."""
+    return f"EVAL_PIPELINE_{field.upper()}"
 
 
 def safe_corpus_name(corpus: str) -> str:
@@ -28,7 +31,7 @@ def standing_inputs() -> dict[str, str]:
 
     Raises: CorpusUnreachable: the corpus looks like a DSN and is none.
     """
-    named = {field: os.environ.get(f"{_PREFIX}{field.upper()}", "") for field in FIELDS}
+    named = {field: os.environ.get(variable_of(field), "") for field in FIELDS}
     return {field: _as_given(field, value) for field, value in named.items() if value}
 
 

@@ -13,6 +13,7 @@ from eval_pipeline.cli.compare_runs import compare_runs
 from eval_pipeline.cli.findings import BROKEN
 from eval_pipeline.cli.human_check import human_check
 from eval_pipeline.cli.imports import import_logs
+from eval_pipeline.cli.look import look
 from eval_pipeline.cli.plan import plan
 from eval_pipeline.cli.run import run
 from eval_pipeline.cli.schema import schema
@@ -30,6 +31,7 @@ app.command(name="import", epilog="Example: eval-pipeline import inspect run.eva
 app.command(name="audit", epilog="Example: eval-pipeline audit README.md docs/*.md")(audit_documents)
 app.command(epilog="Example: eval-pipeline ui --port 3000")(ui)
 app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")(plan)
+app.command(epilog="Example: eval-pipeline look --corpus exports/")(look)
 app.command(epilog="Example: eval-pipeline schema proposition")(schema)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 app.command(epilog="Example: eval-pipeline compare-runs yesterday/ today/ --out change.json")(compare_runs)

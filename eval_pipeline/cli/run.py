@@ -7,6 +7,7 @@ import typer
 
 from assets.resources import tracks_folder
 from assets.run import run_study, run_tracks
+from assets.standing import variable_of
 from eval_pipeline.cli.findings import conclude, conclude_tracks, progress_shown
 from eval_pipeline.cli.loops import add_loops
 from eval_pipeline.cli.options import (
@@ -42,25 +43,38 @@ add_loops(run)
     epilog="Example: eval-pipeline run extraction --corpus exports/ --propositions annotated.jsonl --judge chat"
 )
 def extraction(
-    corpus: Annotated[str, typer.Option(help="A folder, a Postgres DSN, or 'sample'.")] = SAMPLE,
+    corpus: Annotated[
+        str, typer.Option(envvar=variable_of("corpus"), help="A folder, a Postgres DSN, or 'sample'.")
+    ] = SAMPLE,
     propositions: Annotated[
-        Path | None, typer.Option(help="The annotators' file; else propositions.jsonl beside the corpus.")
+        Path | None,
+        typer.Option(
+            envvar=variable_of("propositions"), help="The annotators' file; else propositions.jsonl beside the corpus."
+        ),
     ] = None,
-    judge: Annotated[str, typer.Option(help="lexical, labels:FILE, replay:JOURNAL or chat.")] = "lexical",
+    judge: Annotated[
+        str, typer.Option(envvar=variable_of("judge"), help="lexical, labels:FILE, replay:JOURNAL or chat.")
+    ] = "lexical",
     plan: Annotated[Path | None, typer.Option(help="Another plan than the one that comes with the study.")] = None,
     out: Annotated[str | None, typer.Option(help="Where the findings go; else a folder under the home.")] = None,
     persist_code: Annotated[
         Path | None, typer.Option(help="The source file that stores signals: does it write a span?")
     ] = None,
     human_check: Annotated[
-        Path | None, typer.Option(help="What people said of a part of it; see `eval-pipeline human-check`.")
+        Path | None,
+        typer.Option(
+            envvar=variable_of("human_check"), help="What people said of a part of it; see `eval-pipeline human-check`."
+        ),
     ] = None,
     annotators: Annotated[
         tuple[Path, Path] | None,
         typer.Option(help="The propositions of two annotators, each by itself, to be held against each other."),
     ] = None,
     gold: Annotated[
-        Path | None, typer.Option(help="Gold tuples that the judge is asked about too; else the bundled set.")
+        Path | None,
+        typer.Option(
+            envvar=variable_of("gold"), help="Gold tuples that the judge is asked about too; else the bundled set."
+        ),
     ] = None,
     cap_requests: CapRequests = None,
     cap_tokens: CapTokens = None,
