@@ -28,9 +28,10 @@ def timeline_svg(claim: Mapping[str, Any], *, palette: Palette = _ON_PAGE) -> st
     scale = _Scale(points)
     parts = [*_axes(points, scale, palette), *_bars(points, scale, palette), *_marks(points, scale, palette)]
     label = escape(f"{claim['claim']} over time", quote=True)
+    size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}"'
-        f' font-family="sans-serif" font-size="12" fill="{palette.ink}">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{label}" font-family="sans-serif"'
+        f' font-size="12" fill="{palette.ink}">{"".join(parts)}</svg>'
     )
 
 
