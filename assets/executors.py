@@ -10,11 +10,18 @@ from eval_pipeline.errors import InputRefused
 
 VARIABLE = "EVAL_PIPELINE_EXECUTOR"
 
+# Beside the definitions, what each step imports when it begins, which takes longer than a small step does. A module that
+# is not there is passed over.
+_PRELOADED = """
+    assets.preloaded dagster._core.storage.base_storage dagster._core.instance.factory dagster_postgres pyarrow.dataset
+    upath.core upath.implementations.local
+""".split()
+
 
 def _forked(config: dict[str, Any]) -> dict[str, Any]:
     """The configuration of several processes, each forked where the definitions were imported once."""
-    preloaded = {"preload_modules": ["dagster", "assets.definitions"]}
-    return {"max_concurrent": config["max_concurrent"], "start_method": {"forkserver": preloaded}}
+    forkserver = {"preload_modules": _PRELOADED}
+    return {"max_concurrent": config["max_concurrent"], "start_method": {"forkserver": forkserver}}
 
 
 _MULTIPROCESS = dg.multiprocess_executor.configured(
