@@ -9,13 +9,15 @@ import dagster as dg
 from assets.checks import seal_check
 from assets.metadata import materialized, to_meta
 from assets.plans import materialized_plan
-from assets.resources import Home, StudyInputs
+from assets.resources import Clock, Home, StudyInputs
+from assets.verdict_history import entered
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.importers.kinds import read_logs
 from eval_pipeline.importers.results import Results
 from eval_pipeline.records import Outcome
 from eval_pipeline.report.imported import report_files
 from eval_pipeline.seal import SealedPlan
+from eval_pipeline.studies.imported.anytime import anytime
 from eval_pipeline.studies.imported.document import imported_document
 from eval_pipeline.studies.imported.estimates import Findings, findings
 from eval_pipeline.studies.imported.plan import ImportedPlan
@@ -113,3 +115,29 @@ def imported_report(
     for name, data in report_files(imported_verdict, imported_results).items():
         write_atomically(out / name, data)
     return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
+
+
+@dg.asset(group_name=GROUP, kinds={"json", "html"}, code_version=CODE)
+def imported_history(
+    context: dg.AssetExecutionContext,
+    imported_verdict: dict[str, Any],
+    imported_results: Results,
+    imported_findings: Findings,
+    imported_plan: SealedPlan,
+    inputs: StudyInputs,
+    home: Home,
+    clock: Clock,
+) -> dg.MaterializeResult[dict[str, Any]]:
+    """The verdict among those before it on the same tool and task, entered in the ledger; history.html."""
+    plan = imported_plan.open(ImportedPlan)
+    task = imported_results.subject
+    return entered(
+        imported_verdict,
+        subject=f"{imported_results.kind}, {task}" if task else imported_results.kind,
+        judge=None,
+        anytime=anytime(imported_results, imported_findings, plan),
+        run=context.run.run_id,
+        home=home,
+        clock=clock,
+        out=Path(inputs.out) if inputs.out else home.out(GROUP),
+    )

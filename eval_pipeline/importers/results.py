@@ -91,9 +91,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The results of all files, in the order of systems, metrics, items and repeats."""
+    """The results of all files, in the order of systems, metrics, items and repeats.
+
+    `subject` is what was asked, where the logs say so.
+    """
 
     kind: str
+    subject: str | None
     rows: tuple[Row, ...]
     headlines: tuple[Headline, ...]
     notes: tuple[str, ...]
@@ -109,6 +113,7 @@ class Results:
         columns = {name: [getattr(row, name) for row in self.rows] for name in _COLUMNS.names}
         about = {
             "kind": self.kind,
+            "subject": self.subject,
             "headlines": [asdict(one) for one in self.headlines],
             "notes": list(self.notes),
             "sources": [asdict(one) for one in self.sources],
@@ -125,6 +130,7 @@ class Results:
         )
         return cls(
             about["kind"],
+            about["subject"],
             tuple(rows),
             tuple(Headline(**one) for one in about["headlines"]),
             tuple(about["notes"]),
@@ -160,6 +166,7 @@ def joined(kind: str, logs: Sequence[Log]) -> Results:
         headlines += [replace(one, system=named.get(one.system, one.system)) for one in log.headlines]
     return Results(
         kind,
+        logs[0].subject,
         tuple(sorted(rows, key=lambda row: (row.system, row.metric, row.item, row.repeat))),
         tuple(sorted(headlines, key=lambda one: (one.system, one.metric, one.name))),
         tuple(f"{log.file}: {note}" for log in logs for note in log.notes),

@@ -8,6 +8,7 @@ from eval_pipeline.errors import PlanRefused
 from eval_pipeline.jsonl import found
 from eval_pipeline.plan import Plan, read_plan
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.studies.imported.plan import ImportedPlan
 from eval_pipeline.studies.judge_calibration.plan import CalibrationPlan
 from eval_pipeline.studies.label_signal.plan import LabelSignalPlan
 from eval_pipeline.studies.loops import STUDIES
@@ -16,6 +17,7 @@ PLANS: Mapping[str, type[Plan]] = {
     "extraction": ExtractionPlan,
     "judge-calibration": CalibrationPlan,
     "label-signal": LabelSignalPlan,
+    "imported": ImportedPlan,
     **{study.name: study.plan for study in STUDIES},
 }
 

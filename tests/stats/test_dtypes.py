@@ -20,6 +20,7 @@ from eval_pipeline.stats.agreement import agreement_interval
 from eval_pipeline.stats.alpha import krippendorff_alpha
 from eval_pipeline.stats.attenuation import paired_gap
 from eval_pipeline.stats.beta_binomial import Beta
+from eval_pipeline.stats.bounded_mean import bounded_difference, bounded_mean
 from eval_pipeline.stats.cluster_mean import cluster_mean
 from eval_pipeline.stats.cluster_share import share_difference, share_interval
 from eval_pipeline.stats.common_errors import common_errors
@@ -104,6 +105,8 @@ CALLS: dict[Callable[..., Any], Callable[[Convert], Any]] = {
         to(FLAGS), to(ALSO), to(CLUSTERS), alternative="two-sided", method="percentile", rng=rng(), **BOOT
     ),
     shift_test: lambda to: shift_test(to(VALUES), 60, alternative="two-sided", resamples=99, rng=rng()),
+    bounded_mean: lambda to: bounded_mean(to(FLAGS), **SHARES),
+    bounded_difference: lambda to: bounded_difference(to(FLAGS), to(ALSO), **SHARES),
     share_interval: lambda to: share_interval(to(HITS[:, 0]), to(TRIALS[:, 0]), **SHARES),
     share_difference: lambda to: share_difference(to(HITS), to(TRIALS), **SHARES),
     tabulated: lambda to: tabulated(to(FLAGS), to(ALSO), to(CLUSTERS), to(TIMES % 2)),

@@ -26,6 +26,7 @@ def imported_document(
     return {
         "study": "imported",
         "tool": results.kind,
+        "subject": results.subject,
         "claims": [plain_claim(verdict) for verdict in claims],
         "estimates": plain_value(found.estimates),
         "differences": plain_value(found.differences),
@@ -61,7 +62,7 @@ def _why(as_zero: Sequence[str] | None, undecided: Mapping[str, int]) -> str:
     """Why the number of a log differs, as far as that can be seen."""
     if as_zero is not None:
         counted = ", ".join(f"{undecided[kind]} {kind.replace('_', ' ')}" for kind in as_zero)
-        return f"the log counts as 0 what is undecided here ({counted})"
+        return f"counting as 0 what is undecided here ({counted}) gives the log's number"
     if undecided:
         counted = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in undecided.items())
         return f"what has no score ({counted}) is undecided here, and what the log makes of it is not seen from it"

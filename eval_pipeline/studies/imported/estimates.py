@@ -98,13 +98,22 @@ class Findings:
 
 def findings(results: Results, plan: ImportedPlan) -> Findings:
     """Estimate each metric, compare the systems in pairs, and hold the log's own numbers against ours."""
-    table: dict[tuple[str, str], list[Row]] = {}
-    for row in results.rows:
-        table.setdefault((row.system, row.metric), []).append(row)
-    scored = {key: _by_item(rows) for key, rows in table.items()}
+    table, scored = _tables(results), scores_by_item(results)
     estimates = tuple(_estimate(*key, rows, scored[key], plan) for key, rows in table.items())
     comparisons = tuple(_compared(one, table.get((one.system, one.metric), [])) for one in results.headlines)
     return Findings(estimates, tuple(_differences(scored, plan)), comparisons)
+
+
+def scores_by_item(results: Results) -> dict[tuple[str, str], dict[str, list[Fraction]]]:
+    """For each system and metric, the scores of each item that has one."""
+    return {key: _by_item(rows) for key, rows in _tables(results).items()}
+
+
+def _tables(results: Results) -> dict[tuple[str, str], list[Row]]:
+    table: dict[tuple[str, str], list[Row]] = {}
+    for row in results.rows:
+        table.setdefault((row.system, row.metric), []).append(row)
+    return table
 
 
 def _by_item(rows: Sequence[Row]) -> dict[str, list[Fraction]]:
@@ -117,7 +126,7 @@ def _by_item(rows: Sequence[Row]) -> dict[str, list[Fraction]]:
 
 
 def _estimate(system: str, metric: str, rows: Sequence[Row], scored: ByItem, plan: ImportedPlan) -> Estimate:
-    interval, method = _interval(scored, plan.intervals.level)
+    interval, method = interval_of(scored, plan.intervals.level)
     worst_low, worst_high = _worst(rows, scored)
     return Estimate(
         system=system,
@@ -134,7 +143,7 @@ def _estimate(system: str, metric: str, rows: Sequence[Row], scored: ByItem, pla
     )
 
 
-def _interval(scored: ByItem, level: Fraction) -> tuple[Interval | None, str | None]:
+def interval_of(scored: ByItem, level: Fraction) -> tuple[Interval | None, str | None]:
     """The interval that is known to hold for such scores, and what it is."""
     items = list(scored.values())
     if len(items) < 2:

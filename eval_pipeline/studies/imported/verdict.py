@@ -34,14 +34,14 @@ def _on_gate(gate: Gate, found: Findings, plan: ImportedPlan) -> Iterator[Verdic
         yield _obstacle(one, found, plan) or _decided(one, gate, found)
 
 
-def _claim(one: Estimate, found: Findings) -> str:
+def claim_of(one: Estimate, found: Findings) -> str:
     """The metric; where there are several systems, with the system."""
     return one.metric if len({other.system for other in found.estimates}) == 1 else f"{one.metric} of {one.system}"
 
 
 def _obstacle(one: Estimate, found: Findings, plan: ImportedPlan) -> Verdict | None:
     """Why nothing can be said of a metric, if nothing can."""
-    claim, intake = _claim(one, found), plan.intake
+    claim, intake = claim_of(one, found), plan.intake
     if one.share_undecided > intake.undecided_at_most:
         counted = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in one.undecided.items())
         return Verdict.withheld(
@@ -87,7 +87,7 @@ def _keeps(value: Number, bar: Fraction, *, least: bool) -> bool:
 
 def _without_bar(one: Estimate, found: Findings) -> Verdict:
     if one.mean is None:
-        return Verdict.withheld(_claim(one, found), Reason.NOT_MEASURED, "no item has a score; ask them again")
+        return Verdict.withheld(claim_of(one, found), Reason.NOT_MEASURED, "no item has a score; ask them again")
     detail = f"{_mean_of(one)}; the plan holds no bar for it: give one in [[gates]], before the next log is seen"
     return _said(one, found, Outcome.SKIP, Reason.NO_BAR, detail, None)
 
@@ -101,7 +101,7 @@ def _said(
     one: Estimate, found: Findings, outcome: Outcome, reason: Reason | None, detail: str, bar: Fraction | None
 ) -> Verdict:
     return Verdict(
-        _claim(one, found),
+        claim_of(one, found),
         outcome,
         reason,
         detail,
