@@ -30,7 +30,7 @@ from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY
 _ENDS = [0, 3]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Checked:
     """What people said of propositions, by entry and quartile, and of spans, by entry; None where they said nothing."""
 
@@ -114,16 +114,13 @@ def _corrected(checked: Checked) -> dict[str, IntervalAt]:
 
 
 def _at(estimate: Callable[[Fraction], ShareEstimate]) -> IntervalAt:
-    """The interval at a level; None where the data have none. No share lies beyond 0 and 1, no difference beyond 1."""
+    """The interval at a level; None where the data have none."""
 
     def interval_at(level: Fraction) -> Interval | None:
         try:
-            found = estimate(level).interval
+            return estimate(level).interval
         except Undefined:
             return None
-        assert found.low is not None
-        assert found.high is not None
-        return Interval(max(found.low, -1.0), min(found.high, 1.0), found.level)
 
     return interval_at
 
