@@ -3,8 +3,10 @@
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TextIO
 
 from dagster import DagsterEventType, DagsterInstance, DagsterRunStatus, RunsFilter
 from dagster._core.storage.runs import SqliteRunStorage
@@ -13,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from eval_pipeline.errors import OutputRefused
 
 GONE = "its process is gone, killed or with the machine; what was judged is kept, and a new run goes on from there"
+_COMPLAINT = "Exception while writing logger call to event log"
 _ON = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 _CLOCK_OFF_S = (
     10.0  # seconds by which a clock may be off between what a run wrote and what the system says of its process
@@ -27,13 +30,35 @@ def history_kept(home: Path) -> Iterator[None]:
 
     Raises: OutputRefused: the history cannot be read or written: the disk is full, the file is damaged or not ours.
     """
+    complaints: list[str] = []
     try:
-        yield
+        with contextlib.redirect_stderr(_WithoutComplaints(sys.stderr, complaints)):
+            yield
     except DBAPIError as error:
+        complaints.clear()  # they say at length what the refusal says
         raise OutputRefused(
             f"Dagster's history in {str(home)!r} cannot be kept ({error.orig}); make room, or permit it, and run again:"
             " what was judged is kept"
         ) from None
+    finally:
+        sys.stderr.write("".join(complaints))
+
+
+class _WithoutComplaints:
+    """Stderr, but for Dagster's complaints about a history that it cannot write, which are collected."""
+
+    def __init__(self, stream: TextIO, complaints: list[str]) -> None:
+        self._stream = stream
+        self._complaints = complaints
+
+    def write(self, text: str) -> int:
+        if text.startswith(_COMPLAINT):
+            self._complaints.append(text)
+            return len(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def end_dead_runs(instance: DagsterInstance) -> tuple[str, ...]:

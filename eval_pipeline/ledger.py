@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eval_pipeline.canonical import canonical_bytes, content_hash
-from eval_pipeline.errors import ClockSetBack, LedgerBroken, PlanChanged
+from eval_pipeline.errors import ClockSetBack, LedgerBroken, OutputRefused, PlanChanged
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.seal import SealedPlan
 
@@ -95,6 +95,7 @@ def append(
     Raises:
         LedgerBroken: as in `read_ledger`.
         ClockSetBack: the last line was written later than now.
+        OutputRefused: the disk is full, or this user may not write.
 
     """
     with _locked(path):
@@ -147,12 +148,17 @@ def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str
     line = Line(len(lines) + 1, kind, at, dict(body), lines[-1].hash if lines else _FIRST, "")
     line = Line(line.number, kind, at, line.body, line.previous, _hash(line))
     whole = sum(len(_bytes(one)) for one in lines)
-    with path.open("r+b" if path.exists() else "w+b") as file:
-        file.truncate(whole)  # what was only half written
-        file.seek(whole)
-        file.write(_bytes(line))
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with path.open("r+b" if path.exists() else "w+b") as file:
+            file.truncate(whole)  # what was only half written
+            file.seek(whole)
+            file.write(_bytes(line))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OutputRefused(
+            f"ledger {str(path)!r} cannot be written ({error.strerror}); make room, or permit it, and run again"
+        ) from None
     write_atomically(_head_path(path), canonical_bytes({"lines": line.number, "hash": line.hash}))
     return line
 
@@ -214,7 +220,13 @@ def _head_path(path: Path) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f"{path.name}.lock").open("w") as lock:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_name(f"{path.name}.lock").open("w")
+    except OSError as error:
+        raise OutputRefused(
+            f"ledger {str(path)!r} cannot be locked ({error.strerror}); make room, or permit it, and run again"
+        ) from None
+    with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

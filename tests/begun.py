@@ -51,23 +51,29 @@ class Begun:
         return self.status
 
 
-def begin(*arguments: str | Path, folder: Path, cwd: Path, environment: Mapping[str, str]) -> Begun:
-    """The command with this environment and no other."""
+def begin(
+    *arguments: str | Path, folder: Path, cwd: Path, environment: Mapping[str, str], user: int | None = None
+) -> Begun:
+    """The command with this environment and no other, as another user of this machine where one is named."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("stdout", "stderr"):
         (folder / name).touch()
     asked = json.dumps([str(argument) for argument in arguments])
-    process = _FORKS.Process(target=_run, args=(asked, str(folder), str(cwd), dict(environment)))
+    process = _FORKS.Process(target=_run, args=(asked, str(folder), str(cwd), dict(environment), user))
     process.start()
     return Begun(process, folder)
 
 
-def _run(asked: str, folder: str, cwd: str, environment: dict[str, str]) -> None:
+def _run(asked: str, folder: str, cwd: str, environment: dict[str, str], user: int | None) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         with (Path(folder) / name).open("wb") as file:
             os.dup2(file.fileno(), descriptor)
+    if user is not None:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
     sys.argv = ["eval-pipeline", *json.loads(asked)]
     main()
