@@ -1,10 +1,10 @@
 """Two runs of the extraction study, proposition by proposition: whether what changed matters."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import binomtest
@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from eval_pipeline.document import plain_interval, plain_number
 from eval_pipeline.errors import InputRefused, Undefined
 from eval_pipeline.records import Fate, Interval
-from eval_pipeline.stats.arrays import Counts
+from eval_pipeline.stats.arrays import Counts, Reals
 from eval_pipeline.stats.cluster_share import (
     BoundedShare,
     ShareEstimate,
@@ -107,9 +107,8 @@ def paired_runs(
         for turn in ((Fate.MISSED, Fate.RECOVERED), (Fate.RECOVERED, Fate.MISSED))
     )
     fates = Counter(decided.values())
-    apart = len(gained) + len(lost)
-    hits, trials = _by_entry(decided)
-    spans = sorted(one.spans.keys() & other.spans.keys())
+    apart, table = len(gained) + len(lost), _table(decided)
+    spans = _spans(one, other, paired=not compared.has_changed("corpus"))
     return PairedRuns(
         level=at,
         propositions=len(decided),
@@ -124,10 +123,10 @@ def paired_runs(
             "only_in_second": len(other.fates.keys() - one.fates.keys()),
             "undecided": len(both) - len(decided),
         },
-        recall=_recall_change(hits, trials, at, _withheld(RECALL, first, second)),
-        uniformity=_uniformity_change(hits, trials, at, _withheld(UNIFORMITY, first, second)),
-        precision=_precision_change(spans, one, other, at, _withheld(GUARD, first, second)),
-        span_entries=len(spans),
+        recall=_recall_change(table, at, _withheld(RECALL, first, second)),
+        uniformity=_uniformity_change(table, at, _withheld(UNIFORMITY, first, second)),
+        precision=_precision_change(spans, at, _withheld(GUARD, first, second)),
+        span_entries=len(spans.trials),
         cause=cause_of(compared),
         withheld=_withheld(RECALL, first, second),
     )
@@ -186,77 +185,146 @@ def _withheld(claim: str, *runs: RecordedRun) -> str | None:
     return None
 
 
-def _by_entry(decided: Mapping[Key, tuple[Fate, Fate]]) -> tuple[Counts, Counts]:
-    """Recovered and decided, of shape (entries, quartiles, runs); the decided are the same in both runs."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Of each entry and quartile: recovered in the first run, gained, lost, and how many both decided."""
+
+    first: Counts
+    gained: Counts
+    lost: Counts
+    trials: Counts
+
+
+def _table(decided: Mapping[Key, tuple[Fate, Fate]]) -> _Table:
     place = {entry_id: number for number, entry_id in enumerate(sorted({key.entry_id for key in decided}))}
-    hits, trials = (np.zeros((len(place), _QUARTILES, 2), dtype=np.int64) for _ in range(2))
-    for key, fates in decided.items():
+    table = _Table(*(np.zeros((len(place), _QUARTILES), dtype=np.int64) for _ in range(4)))
+    for key, (before, now) in decided.items():
         cell = place[key.entry_id], key.quartile - 1
-        hits[cell] += [fate is Fate.RECOVERED for fate in fates]
-        trials[cell] += 1
-    return hits, trials
+        table.first[cell] += before is Fate.RECOVERED
+        table.gained[cell] += before is Fate.MISSED and now is Fate.RECOVERED
+        table.lost[cell] += before is Fate.RECOVERED and now is Fate.MISSED
+        table.trials[cell] += 1
+    return table
 
 
-def _recall_change(hits: Counts, trials: Counts, level: float, withheld: str | None) -> Change:
-    of_run = [(hits[..., run].sum(axis=1), trials[..., run].sum(axis=1)) for run in (0, 1)]
-    return _change(RECALL, of_run, level, withheld, better=1)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spans:
+    """Of each entry and run: spans that support, of those judged; `pairs`, if they are the same in both runs."""
+
+    supported: Counts
+    trials: Counts
+    pairs: _Table | None
 
 
-def _precision_change(
-    entries: Sequence[str], one: RecordedJudgments, other: RecordedJudgments, level: float, withheld: str | None
-) -> Change:
-    counts = np.array([[run.spans[entry_id] for entry_id in entries] for run in (one, other)], dtype=np.int64)
-    counts = counts.reshape(2, len(entries), 2)
-    return _change(GUARD, [(run[:, 0], run[:, 1]) for run in counts], level, withheld, better=1)
+def _spans(one: RecordedJudgments, other: RecordedJudgments, *, paired: bool) -> _Spans:
+    """The spans of the entries of which both runs judged some; `paired`, those that both judged.
+
+    Of another corpus the signals are others, and those few that stayed would say nothing of the rest.
+    """
+    runs = [run.spans for run in (one, other)]
+    if paired:
+        runs = [{key: run[key] for key in runs[0].keys() & runs[1].keys()} for run in runs]
+    entries = sorted({key.entry_id for key in runs[0]} & {key.entry_id for key in runs[1]})
+    place = {entry_id: number for number, entry_id in enumerate(entries)}
+    supported, trials = (np.zeros((len(place), 2), dtype=np.int64) for _ in range(2))
+    for number, run in enumerate(runs):
+        for key, is_supported in run.items():
+            if key.entry_id in place:
+                supported[place[key.entry_id], number] += is_supported
+                trials[place[key.entry_id], number] += 1
+    if not paired:
+        return _Spans(supported, trials, None)
+    table = _Table(*(np.zeros((len(place), 1), dtype=np.int64) for _ in range(4)))
+    for key, before in runs[0].items():
+        cell, now = (place[key.entry_id], 0), runs[1][key]
+        table.first[cell] += before
+        table.gained[cell] += now and not before
+        table.lost[cell] += before and not now
+        table.trials[cell] += 1
+    return _Spans(supported, trials, table)
 
 
-def _change(
-    claim: str, of_run: Sequence[tuple[Counts, Counts]], level: float, withheld: str | None, *, better: int
-) -> Change:
-    """A share in the second run less that in the first, over the same entries."""
-    (hits_before, before), (hits_now, now) = of_run
+def _recall_change(table: _Table, level: float, withheld: str | None) -> Change:
+    return _said(RECALL, lambda: _paired(table, level), withheld, better=1)
+
+
+def _precision_change(spans: _Spans, level: float, withheld: str | None) -> Change:
+    def over_entries() -> _Found:
+        turned = slice(None, None, -1)  # the second less the first
+        found = share_difference(spans.supported[:, turned], spans.trials[:, turned], level=level, tails="two")
+        first, second = (float(one) for one in spans.supported.sum(axis=0) / spans.trials.sum(axis=0))
+        return _Found(first, second, found)
+
+    pairs = spans.pairs
+    return _said(GUARD, over_entries if pairs is None else lambda: _paired(pairs, level), withheld, better=1)
+
+
+def _uniformity_change(table: _Table, level: float, withheld: str | None) -> Change:
+    """Of recall in quartile 1 less that in quartile 4; less of it is better."""
+
+    def change() -> _Found:
+        moved = [_moved(table.gained[:, q], table.lost[:, q], table.trials[:, q], level) for q in (0, _QUARTILES - 1)]
+        found = difference_of(moved[0], moved[1], level=level, tails="two")
+        shares = table.first.sum(axis=0) / table.trials.sum(axis=0)
+        first = float(shares[0] - shares[-1])
+        return _Found(first, first + found.estimate, found)
+
+    return _said(UNIFORMITY, change, withheld, better=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    first: float
+    second: float
+    change: ShareEstimate
+
+
+def _said(claim: str, found: Callable[[], _Found], withheld: str | None, *, better: Literal[1, -1]) -> Change:
+    """A change, or why there is none."""
     try:
-        found = share_difference(
-            np.stack([hits_now, hits_before], axis=1), np.stack([now, before], axis=1), level=level, tails="two"
-        )
+        measured = None if withheld else found()
     except Undefined as refusal:
-        return Change(claim, None, None, None, None, None, withheld or str(refusal))
-    if withheld:
+        withheld = str(refusal)
+    if withheld or measured is None:
         return Change(claim, None, None, None, None, None, withheld)
-    first, second = (float(hits.sum() / trials.sum()) for hits, trials in of_run)
-    return Change(claim, first, second, found.estimate, found.interval, _shown(found, better), None)
+    change = measured.change
+    return Change(
+        claim, measured.first, measured.second, change.estimate, change.interval, _shown(change, better), None
+    )
 
 
-def _uniformity_change(hits: Counts, trials: Counts, level: float, withheld: str | None) -> Change:
-    """Recall in quartile 1 less that in quartile 4, in the second run less the first; less of it is better."""
-    try:
-        losses = [_loss(hits[..., run], trials[..., run], level) for run in (0, 1)]
-    except Undefined as refusal:
-        return Change(UNIFORMITY, None, None, None, None, None, withheld or str(refusal))
-    if withheld:
-        return Change(UNIFORMITY, None, None, None, None, None, withheld)
-    found = difference_of(losses[1], losses[0], level=level, tails="two")
-    return Change(UNIFORMITY, losses[0].share, losses[1].share, found.estimate, found.interval, _shown(found, -1), None)
+def _paired(table: _Table, level: float) -> _Found:
+    """The share gained less the share lost, of all that both decided.
+
+    The two shares keep the pairing, item by item; where nothing changed both have an upper bound still, and the
+    interval a width.
+    """
+    first, gained, lost, trials = (one.sum(axis=1) for one in (table.first, table.gained, table.lost, table.trials))
+    found = share_difference(
+        np.stack([gained, lost], axis=1), np.stack([trials, trials], axis=1), level=level, tails="two"
+    )
+    before = float(first.sum() / trials.sum())
+    return _Found(before, before + found.estimate, found)
 
 
-def _loss(hits: Counts, trials: Counts, level: float) -> BoundedShare:
-    """The loss of one run with its bounds, and what each entry adds to its error."""
-    first, last = (_bounded(hits[:, quartile], trials[:, quartile], level) for quartile in (0, _QUARTILES - 1))
-    found = difference_of(first, last, level=level, tails="two")
-    return _with_bounds(found, first.influence - last.influence)
+def _moved(gained: Counts, lost: Counts, trials: Counts, level: float) -> BoundedShare:
+    """The change of one quartile's recall with its bounds, and what each entry adds to its error."""
+    up, down = (_bounded(one, trials, level) for one in (gained, lost))
+    found = difference_of(up, down, level=level, tails="two")
+    return _with_bounds(found, up.influence - down.influence)
 
 
 def _bounded(hits: Counts, trials: Counts, level: float) -> BoundedShare:
     return _with_bounds(share_interval(hits, trials, level=level, tails="two"), influences(hits, trials))
 
 
-def _with_bounds(found: ShareEstimate, influence: Any) -> BoundedShare:
+def _with_bounds(found: ShareEstimate, influence: Reals) -> BoundedShare:
     assert found.interval.low is not None
     assert found.interval.high is not None
     return BoundedShare(found.estimate, float(found.interval.low), float(found.interval.high), influence)
 
 
-def _shown(found: ShareEstimate, better: int) -> Shown:
+def _shown(found: ShareEstimate, better: Literal[1, -1]) -> Shown:
     low, high = found.interval.low, found.interval.high
     assert low is not None
     assert high is not None

@@ -15,7 +15,7 @@ from eval_pipeline.records import Fate, Kind, Label
 
 JUDGMENTS, QUARTILES = "judgments.jsonl", "entry_quartiles.parquet"
 _DECIDING = (Kind.NO_SIGNALS, Kind.SCREEN, Kind.SIGNAL)
-_NEEDED = ("kind", "entry_id", "unit", "quartile", "hypothesis", "label", "no_label")
+_NEEDED = ("kind", "entry_id", "unit", "quartile", "signal_id", "hypothesis", "label")
 _RUN_AGAIN = "name the folder of a run's findings, with all that the run wrote"
 
 
@@ -28,12 +28,20 @@ class Key(NamedTuple):
     number: int
 
 
+class SpanKey(NamedTuple):
+    """A signal whose span was judged."""
+
+    entry_id: str
+    signal_id: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedJudgments:
-    """The fate of each proposition that was judged, and of each entry the spans judged and those that support."""
+    """The fate of each proposition that was judged, and of each signal with a label whether its span supports it."""
 
     fates: Mapping[Key, Fate]
-    spans: Mapping[str, tuple[int, int]]
+    spans: Mapping[SpanKey, bool]
 
 
 def read_judgments(folder: Path) -> RecordedJudgments:
@@ -44,23 +52,19 @@ def read_judgments(folder: Path) -> RecordedJudgments:
 
     Raises: EvidenceRefused: a file is missing or is not what a run wrote, or the two are not of one run.
     """
-    rows = list(_rows(folder / JUDGMENTS))
-    spans: Counter[tuple[str, bool]] = Counter()
+    spans: dict[SpanKey, bool] = {}
     by_unit: dict[int, list[Mapping[str, Any]]] = {}
-    for row in rows:
+    for row in _rows(folder / JUDGMENTS):
         if row["kind"] == Kind.SPAN and row["label"]:
-            spans[row["entry_id"], row["label"] == Label.SUPPORTED] += 1
+            key = SpanKey(row["entry_id"], row["signal_id"], row["hypothesis"])
+            spans[key] = row["label"] == Label.SUPPORTED
         elif row["kind"] in _DECIDING and row["unit"] is not None:
             by_unit.setdefault(row["unit"], []).append(row)
-    counted = {
-        entry_id: (spans[entry_id, True], spans[entry_id, True] + spans[entry_id, False])
-        for entry_id in dict.fromkeys(entry_id for entry_id, _ in spans)
-    }
     table = _table(folder / QUARTILES)
     for unlabelled in (Fate.UNDECIDED, Fate.MISSED):
         fates = dict(_fates(by_unit, unlabelled))
         if _fits(fates, table):
-            return RecordedJudgments(fates, counted)
+            return RecordedJudgments(fates, spans)
     raise EvidenceRefused(
         f"{str(folder / JUDGMENTS)!r} and {QUARTILES!r} beside it are not of one run: the judgments do not make the"
         f" table; {_RUN_AGAIN}"

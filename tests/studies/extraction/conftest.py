@@ -15,7 +15,9 @@ import pytest
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.rows import LeftOut
 from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.document import document_bytes
 from eval_pipeline.errors import JudgeDown
+from eval_pipeline.evidence import table_bytes, write_atomically
 from eval_pipeline.judge.protocol import Judge, Standing
 from eval_pipeline.plan import read_plan
 from eval_pipeline.records import Answer, Entry, NoLabel, Proposition, Question, Signal, Verdict
@@ -367,6 +369,20 @@ def run_study(sit: Callable[..., Judged]) -> Callable[..., Study]:
         return Study(frame, judged, fates, quartiles, evidence, recall, uniformity, guard, asked)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def findings(run_study: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The findings folder of a run of a world, as far as another run is held against it."""
+
+    def findings(world: World, plan: ExtractionPlan, judge: Judge | None = None) -> Path:
+        study, folder = run_study(world, plan, judge), tmp_path_factory.mktemp("findings")
+        write_atomically(folder / "verdict.json", document_bytes(study.document))
+        write_atomically(folder / "judgments.jsonl", study.judged.to_lines())
+        write_atomically(folder / "entry_quartiles.parquet", table_bytes(study.quartiles))
+        return folder
+
+    return findings
 
 
 def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -21,7 +21,7 @@ NOBODY = Checked(None, None)
 
 @pytest.fixture(scope="session")
 def world(counted, world_of):
-    """Thirty notes of 12 propositions, more of them lost at the end, each with a span, of which one does not support."""
+    """Thirty notes of 12 propositions, more of them lost at the end, each with a span; one span supports nothing."""
     return world_of(
         with_spans(counted(f"e{k:02d}", (3, 3, 2 + k % 2, k % 3), (3, 3, 3, 3)), supported=k != 4) for k in range(30)
     )
