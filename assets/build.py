@@ -13,6 +13,7 @@ from assets.partitions import SENSORS as OFFERING
 from assets.resources import (
     Clock,
     Home,
+    Software,
     StudyInputs,
     evidence_location,
     home_folder,
@@ -29,6 +30,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
     resources: dict[str, Any] = {
         "home": Home(path=str(home_folder())),
         "clock": Clock(),
+        "software": Software(),
         "inputs": StudyInputs(**standing_inputs()),  # type: ignore[arg-type]  # texts, all of them
         "endpoint": judge_endpoint(),
         "io_manager": EvidenceIOManager(home=str(home_folder()), location=evidence_location(), endpoint=s3_endpoint()),

@@ -26,23 +26,36 @@ def encoded(value: Any) -> tuple[bytes, str]:
     return json_bytes(value, type(value)), ".json"
 
 
-def _decoded(name: str, data: bytes, of_type: Any) -> Any:
-    if name.endswith(".json"):
-        return read_json(data, of_type)
-    table = read_table(data)
-    return of_type.from_table(table) if hasattr(of_type, "to_table") and of_type is not pa.Table else table
+def _decoded(name: str, data: bytes, of_type: Any, *, place: str) -> Any:
+    """The value of a file's bytes.
+
+    Raises: EvidenceRefused: the bytes are those that were named, and hold no such value.
+    """
+    try:
+        if name.endswith(".json"):
+            return read_json(data, of_type)
+        table = read_table(data)
+        return of_type.from_table(table) if hasattr(of_type, "to_table") and of_type is not pa.Table else table
+    except (pa.ArrowException, ValueError, KeyError):
+        raise EvidenceRefused(
+            f"evidence {place!r} holds something else than this asset, though it is named by its hash; materialize the"
+            " asset again"
+        ) from None
 
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _lineage(context: dg.InputContext) -> Iterator[str]:
+def lineage(instance: dg.DagsterInstance, run: dg.DagsterRun | None) -> Iterator[str]:
     """The run, the run that it goes on from, and so on: each may have written what the next one reads."""
-    run: dg.DagsterRun | None = context.step_context.dagster_run
     while run:
         yield run.run_id
-        run = context.step_context.instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+        run = instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+
+
+def _lineage(context: dg.InputContext) -> Iterator[str]:
+    return lineage(context.step_context.instance, context.step_context.dagster_run)
 
 
 class EvidenceIOManager(dg.ConfigurableIOManager):
@@ -87,28 +100,40 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         if not context.has_asset_partitions:
             return self._read(context, "", of_type)
         if not (context.definition_metadata or {}).get(ALL_PARTITIONS):
-            return self._read(context, _of(context.asset_partition_key), of_type)
+            return self._read(context, context.asset_partition_key, of_type)
         runs, of_value = list(_lineage(context)), get_args(of_type)[1]
         return {
-            key: self._read(context, _of(key), of_value)
+            key: self._read(context, key, of_value)
             for key in context.asset_partition_keys
             if any(self.store.exists(pointer) for pointer in _pointers(context.asset_key, runs, _of(key)))
         }
 
-    def _read(self, context: dg.InputContext, of: str, of_type: Any) -> Any:
-        pointers = _pointers(context.asset_key, _lineage(context), of)
+    def recorded(self, key: dg.AssetKey, runs: Iterable[str], partition: str = "") -> str:
+        """The name of the file, within the asset's folder, that these runs wrote last, or else any run.
+
+        Raises: EvidenceRefused: the asset was never materialized, or what points to its file was changed.
+        """
+        of = _of(partition) if partition else ""
+        pointers = _pointers(key, runs, of)
         pointer, found = next(((at, found) for at in pointers if (found := self._found(at)) is not None), ("", None))
         if found is None:
-            name = f"{context.asset_key.to_user_string()}{of}"
-            raise EvidenceRefused(f"asset {name} was never materialized; materialize it first")
-        pointed = _NAME.fullmatch(found)
-        if not pointed:
+            raise EvidenceRefused(f"asset {key.to_user_string()}{of} was never materialized; materialize it first")
+        if not _NAME.fullmatch(found):
             raise _changed(self.store.place(pointer))
-        name = "/".join([*context.asset_key.path, pointed[0].decode()])
+        return found.decode()
+
+    def partitions_of(self, key: dg.AssetKey) -> list[str]:
+        """The partitions of an asset that were ever materialized, in order."""
+        latest = "/".join([*key.path, "latest@"])
+        return [_partition(name.removeprefix(latest)) for name in self.store.names(latest)]
+
+    def _read(self, context: dg.InputContext, partition: str, of_type: Any) -> Any:
+        file = self.recorded(context.asset_key, _lineage(context), partition)
+        name = "/".join([*context.asset_key.path, file])
         data = self._found(name) or b""
-        if _hash(data) != pointed["digest"].decode():
+        if _hash(data) != file.partition(".")[0]:
             raise _changed(self.store.place(name))
-        return _decoded(name, data, of_type)
+        return _decoded(name, data, of_type, place=self.store.place(name))
 
     def _found(self, name: str) -> bytes | None:
         """What is there of that name, if anything: one question to the store where asking first would be two."""
@@ -118,7 +143,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
             return None
 
 
-_NAME = re.compile(rb"(?P<digest>[0-9a-f]{64})\.(json|parquet)")
+_NAME = re.compile(rb"[0-9a-f]{64}\.(json|parquet)")
 
 
 def _changed(place: str) -> EvidenceRefused:
@@ -128,6 +153,11 @@ def _changed(place: str) -> EvidenceRefused:
 def _of(partition: str) -> str:
     """The end of a pointer's name for a partition, whose key may hold what divides names."""
     return f"@{partition.replace('%', '%25').replace('/', '%2F')}"
+
+
+def _partition(of: str) -> str:
+    """The key whose pointers end so, without their `@`."""
+    return of.replace("%2F", "/").replace("%25", "%")
 
 
 def _pointers(key: dg.AssetKey, runs: Iterable[str], of: str) -> list[str]:

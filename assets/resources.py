@@ -4,6 +4,7 @@ import math
 import os
 from datetime import UTC, datetime
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,16 @@ class Clock(dg.ConfigurableResource):  # type: ignore[type-arg]
         if at is None or at.tzinfo is None:
             raise InputRefused(f"clock: found {self.at!r}, expected an ISO time with its zone; give one, or leave it")
         return at
+
+
+class Software(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """Which versions a verdict names: the installed ones, or for a run that is done once more those of the first."""
+
+    recorded: dict[str, str] = Field(default={}, description="Versions by name; none takes the installed ones.")
+
+    def versions(self, *names: str) -> dict[str, str]:
+        """The version of each of these distributions."""
+        return dict(self.recorded) or {name: version(name) for name in names}
 
 
 class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]

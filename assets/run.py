@@ -105,7 +105,7 @@ def run_tracks(inputs: Mapping[str, Any], tracks: Sequence[str]) -> StudyRun:
     for place, track in enumerate(tracks, 1):
         own = {**inputs, "only_tracks": list(tracks[:place])}
         with _executed("label_signal", own, partition=track) as result:
-            document = result.asset_value("label_signal_report")
+            document = result.asset_value("label_signal_portfolio")
     return StudyRun(document, Path(inputs["out"]))
 
 

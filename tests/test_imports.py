@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled", "prng"},
-    {"jsonl", "evidence", "document", "audit"},
+    {"tables", "jsonl", "evidence", "document", "audit"},
     {"stats", "store", "corpus", "judge", "plan", "arms"},
-    {"seal", "gates", "human_check", "loop", "observations", "alerts"},
+    {"provenance", "seal", "gates", "human_check", "loop", "observations", "alerts"},
     {"ledger"},
     {"heldout", "history"},
     {"sealing"},

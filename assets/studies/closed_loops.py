@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,12 @@ from assets.checks import to_check
 from assets.jobs import group_of
 from assets.metadata import materialized
 from assets.plans import materialized_plan
-from assets.resources import Clock, Home, StudyInputs
+from assets.provenance import Chain, provenance_asset, written
+from assets.resources import Clock, Home, Software, StudyInputs
 from assets.verdict_history import GENERATED as GENERATED_HISTORY
 from assets.verdict_history import entered
 from eval_pipeline.errors import SealBroken
-from eval_pipeline.evidence import json_bytes, read_json, write_atomically
+from eval_pipeline.evidence import json_bytes, read_json
 from eval_pipeline.ledger import register_plan
 from eval_pipeline.loop import dated
 from eval_pipeline.observations import Log
@@ -204,6 +204,7 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         found: dict[str, Any],
         said: dict[str, Any],
         clock: Clock,
+        software: Software,
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """The claims with their outcomes, the decision, and the constants that it makes."""
         opened = sealed_plan.open(study.plan)  # once more: blocking ends with the run
@@ -213,7 +214,7 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
             "simulated": whole.simulated,
             "plan": opened.name,
             "hashes": {"plan": sealed_plan.seal, "observations": whole.hash, "partition": partition.hash},
-            "versions": {name: version(name) for name in ("eval-pipeline", "numpy", "scipy")},
+            "versions": software.versions("eval-pipeline", "numpy", "scipy"),
         }
         if not whole.simulated:  # what a generator made up calibrates nothing
             document["constants"] = dated(document["constants"], clock.now().date())
@@ -253,12 +254,10 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         deps=[f"{group}_plan", f"{group}_observations"],  # for staleness, as in the extraction study
         ins={"document": dg.AssetIn(f"{group}_verdict")},
     )
-    def report(document: dict[str, Any], inputs: StudyInputs, home: Home) -> dg.MaterializeResult[None]:
+    def report(document: dict[str, Any], inputs: StudyInputs, home: Home) -> dg.MaterializeResult[dict[str, str]]:
         """The findings as files: verdict.json, report.html."""
         out = Path(inputs.out) if inputs.out else home.out(study.name)
-        for name, data in report_files(document).items():
-            write_atomically(out / name, data)
-        return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
+        return written(out, report_files(document), {})
 
     @dg.asset(
         name=f"{group}_history",
@@ -318,6 +317,18 @@ def _found_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:
     return [claims, stable]
 
 
+def chain_of(study: Loop) -> Chain:
+    """The chain of a loop, which is the same for all."""
+    group = group_of(study.name)
+    steps = ("plan", "observations", "partition", "findings", "held_out", "verdict", "charts", "report")
+    return Chain(
+        study=group,
+        folder=study.name,
+        assets=tuple(f"{group}_{step}" for step in steps),
+        given=frozenset(f"{group}_{step}" for step in steps[:3]),
+    )
+
+
 def _encoded(value: Any, of_type: Any) -> dict[str, Any]:
     return {"value": json.loads(json_bytes(value, of_type))}
 
@@ -328,7 +339,7 @@ def _decoded(values: Mapping[str, Any], of_type: Any) -> Any:
 
 LOOP_ASSETS: list[dg.AssetsDefinition] = [
     asset for study in STUDIES for make in (_given_assets, _found_assets) for asset in make(study, group_of(study.name))
-]
+] + [provenance_asset(chain_of(study)) for study in STUDIES]
 LOOP_CHECKS: list[dg.AssetChecksDefinition] = [
     check for study in STUDIES for make in (_given_checks, _found_checks) for check in make(study, group_of(study.name))
 ]

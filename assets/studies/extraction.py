@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,14 @@ import dagster as dg
 import pyarrow as pa
 
 from assets.checks import refusal_check, seal_check, to_check
-from assets.metadata import materialized, to_meta
+from assets.metadata import materialized
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.resources import Home, JudgeEndpoint, StudyInputs
+from assets.provenance import Chain, provenance_asset, written
+from assets.resources import Home, JudgeEndpoint, Software, StudyInputs
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.errors import SealBroken
-from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
 from eval_pipeline.report import figures
@@ -117,6 +116,15 @@ def proposition_fixture(inputs: StudyInputs) -> dg.MaterializeResult[Fixture]:
     )
 
 
+@dg.asset(group_name=GROUP, kinds={"python"}, code_version=CODE)
+def persist_code(inputs: StudyInputs) -> dg.MaterializeResult[dict[str, bool]]:
+    """Whether the source file that stores signals writes their spans; it does not where none was given."""
+    found = {"given": bool(inputs.persist_code), "writes_spans": False}
+    if inputs.persist_code:
+        found["writes_spans"] = writes_spans(Path(inputs.persist_code))
+    return materialized(found, found)
+
+
 @dg.asset_check(asset=proposition_fixture, name="fixture_is_valid")
 def fixture_is_valid(proposition_fixture: Fixture) -> dg.AssetCheckResult:
     """Every line of the annotators' file keeps its format."""
@@ -173,8 +181,8 @@ def nli_judgments(
             "judge": judged.kind,
             "standing": judged.standing,
             "fingerprint": judged.fingerprint,
-            "judgments": len(judged.rows),
-            "without_label": sum(row["no_label"] is not None for row in judged.rows),
+            "judgments": judged.table.num_rows,
+            "without_label": judged.table.num_rows - judged.table["no_label"].null_count,
             "refusal": judged.refusal and judged.refusal.detail,
             "by_kind": judged.by_kind(),
         },
@@ -264,11 +272,11 @@ def precision_guard(
     corpus: Snapshot,
     frame: Frame,
     nli_judgments: pa.Table,
+    persist_code: dict[str, bool],
     sealed_plan: SealedPlan,
-    inputs: StudyInputs,
 ) -> dg.MaterializeResult[guard.GuardFindings]:
     """The share of signals that follow from the span recorded for them, with its exact bound."""
-    writes = bool(inputs.persist_code) and writes_spans(Path(inputs.persist_code))
+    writes = persist_code["writes_spans"]
     found = guard.guard_findings(corpus, frame, nli_judgments, _plan(sealed_plan), code_writes_spans=writes)
     return materialized(
         found,
@@ -327,6 +335,7 @@ def extraction_verdict(
     band_ledger: bands.BandLedger,
     annotator_agreement: GivenAnnotators,
     sealed_plan: SealedPlan,
+    software: Software,
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """The verdict on each claim, with its reason, its numbers and what they rest on."""
     evidence = Evidence(
@@ -351,7 +360,7 @@ def extraction_verdict(
         annotator_agreement.found,
         seal=sealed_plan.seal,
         plan_name=sealed_plan.values["name"],
-        versions=_versions(),
+        versions=software.versions("eval-pipeline", "numpy", "scipy", "duckdb", "pyarrow"),
     )
     plot = quartile_figure(document, figures.PAPER)
     metadata = {
@@ -380,10 +389,6 @@ def claims(extraction_verdict: dict[str, Any]) -> Iterator[dg.AssetCheckResult]:
 _SHOWN = ("claim", "outcome", "reason", "estimate", "threshold", "advisory", "detail")
 
 
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("eval-pipeline", "numpy", "scipy", "duckdb", "pyarrow")}
-
-
 @dg.asset(
     group_name=GROUP,
     kinds={"html"},
@@ -400,7 +405,7 @@ def extraction_report(
     precision_guard: guard.GuardFindings,
     inputs: StudyInputs,
     home: Home,
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult[dict[str, str]]:
     """The findings as files: verdict.json, report.html, report.md, judgments.jsonl, entry_quartiles.parquet."""
     report = ReportInput(
         document=extraction_verdict,
@@ -410,14 +415,49 @@ def extraction_report(
         inventions=precision_guard.inventions,
     )
     out = Path(inputs.out) if inputs.out else home.out(GROUP)
-    for name, data in report_files(report, nli_judgments, entry_quartiles).items():
-        write_atomically(out / name, data)
     plot = bound_figure(extraction_verdict, uniformity_bound.histogram, figures.PAPER)
-    return dg.MaterializeResult(
-        metadata=to_meta(
-            {
-                "report": dg.MetadataValue.path(str(out / "report.html")),
-                "bound": plot and dg.MetadataValue.md(figures.as_markdown(plot, label="Distribution of the bound")),
-            }
-        )
+    return written(
+        out,
+        report_files(report, nli_judgments, entry_quartiles),
+        {"bound": plot and dg.MetadataValue.md(figures.as_markdown(plot, label="Distribution of the bound"))},
     )
+
+
+CHAIN = Chain(
+    study=GROUP,
+    folder=GROUP,
+    assets=(
+        "sealed_plan",
+        "judge_prompt",
+        "corpus",
+        "proposition_fixture",
+        "gold_set",
+        "human_check",
+        "persist_code",
+        "frame",
+        "nli_judgments",
+        "proposition_fates",
+        "entry_quartiles",
+        "recall_estimate",
+        "uniformity_bound",
+        "precision_guard",
+        "judge_findings",
+        "corrected_recall",
+        "band_ledger",
+        "annotator_agreement",
+        "extraction_verdict",
+        "extraction_report",
+    ),
+    given=frozenset(
+        {
+            "sealed_plan",
+            "corpus",
+            "proposition_fixture",
+            "gold_set",
+            "human_check",
+            "persist_code",
+            "annotator_agreement",  # its judge is asked about other texts than those of the journal of the findings
+        }
+    ),
+)
+extraction_provenance = provenance_asset(CHAIN)

@@ -1,6 +1,5 @@
 """The logs of other tools as assets: from their files to a verdict on each metric, its check and its report."""
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,9 @@ import dagster as dg
 from assets.checks import seal_check
 from assets.metadata import materialized, to_meta
 from assets.plans import materialized_plan
-from assets.resources import Clock, Home, StudyInputs
+from assets.provenance import Chain, provenance_asset, written
+from assets.resources import Clock, Home, Software, StudyInputs
 from assets.verdict_history import entered
-from eval_pipeline.evidence import write_atomically
 from eval_pipeline.importers.kinds import read_logs
 from eval_pipeline.importers.results import Results
 from eval_pipeline.records import Outcome
@@ -65,7 +64,7 @@ def imported_findings(imported_results: Results, imported_plan: SealedPlan) -> d
 
 @dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
 def imported_verdict(
-    imported_results: Results, imported_findings: Findings, imported_plan: SealedPlan
+    imported_results: Results, imported_findings: Findings, imported_plan: SealedPlan, software: Software
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """The verdict on each gate of the plan, with its reasons, its numbers and what they rest on."""
     plan = imported_plan.open(ImportedPlan)  # once more: blocking ends with the run
@@ -75,7 +74,7 @@ def imported_verdict(
         imported_results,
         plan,
         seal=imported_plan.seal,
-        versions={name: version(name) for name in ("eval-pipeline", "numpy", "scipy")},
+        versions=software.versions("eval-pipeline", "numpy", "scipy"),
     )
     shown = ("claim", "outcome", "reason", "estimate", "threshold", "detail")
     return materialized(document, {"claims": [{name: claim[name] for name in shown} for claim in document["claims"]]})
@@ -109,12 +108,10 @@ def _shown(claim: dict[str, Any]) -> dict[str, Any]:
 @dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE)
 def imported_report(
     imported_verdict: dict[str, Any], imported_results: Results, inputs: StudyInputs, home: Home
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult[dict[str, str]]:
     """The findings as files: results.parquet, verdict.json, report.html."""
     out = Path(inputs.out) if inputs.out else home.out(GROUP)
-    for name, data in report_files(imported_verdict, imported_results).items():
-        write_atomically(out / name, data)
-    return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
+    return written(out, report_files(imported_verdict, imported_results), {})
 
 
 @dg.asset(group_name=GROUP, kinds={"json", "html"}, code_version=CODE)
@@ -141,3 +138,12 @@ def imported_history(
         clock=clock,
         out=Path(inputs.out) if inputs.out else home.out(GROUP),
     )
+
+
+CHAIN = Chain(
+    study=GROUP,
+    folder=GROUP,
+    assets=("imported_plan", "imported_results", "imported_findings", "imported_verdict", "imported_report"),
+    given=frozenset({"imported_plan", "imported_results"}),
+)
+imported_provenance = provenance_asset(CHAIN)

@@ -1,7 +1,6 @@
 """The calibration of a judge as assets: from the gold set to the verdict on the judge, its checks and its report."""
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ from assets.checks import seal_check, to_check
 from assets.metadata import materialized, to_meta
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.resources import Clock, Home, JudgeEndpoint, StudyInputs
+from assets.provenance import Chain, provenance_asset, written
+from assets.resources import Clock, Home, JudgeEndpoint, Software, StudyInputs
 from assets.verdict_history import entered
-from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.claims import ALIGNMENT
 from eval_pipeline.judge.prompt import Prompt
 from eval_pipeline.judge.protocol import Judge
@@ -131,7 +130,7 @@ def judge_error_rates(
 
 @dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
 def judge_calibration_verdict(
-    gold_set: GoldSet, judge_predictions: Predictions, calibration_plan: SealedPlan
+    gold_set: GoldSet, judge_predictions: Predictions, calibration_plan: SealedPlan, software: Software
 ) -> dg.MaterializeResult[dict[str, Any]]:
     """The verdict on the judge, with its reasons, its numbers and what they rest on."""
     plan = calibration_plan.open(CalibrationPlan)  # once more: blocking ends with the run
@@ -146,7 +145,7 @@ def judge_calibration_verdict(
         concentrations(gold_set, plan.intake),
         plan,
         seal=calibration_plan.seal,
-        versions={name: version(name) for name in ("eval-pipeline", "numpy", "scipy")},
+        versions=software.versions("eval-pipeline", "numpy", "scipy"),
     )
     shown = ("claim", "outcome", "reason", "estimate", "threshold", "detail")
     return materialized(document, {"claims": [{name: claim[name] for name in shown} for claim in document["claims"]]})
@@ -173,12 +172,10 @@ def calibration_claims(judge_calibration_verdict: dict[str, Any]) -> Iterator[dg
 @dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE, deps=["calibration_plan", "gold_set"])
 def judge_calibration_report(
     judge_calibration_verdict: dict[str, Any], judge_predictions: Predictions, inputs: StudyInputs, home: Home
-) -> dg.MaterializeResult[None]:
+) -> dg.MaterializeResult[dict[str, str]]:
     """The findings as files: report.json, report.html, judgments.jsonl."""
     out = Path(inputs.out) if inputs.out else home.out(PLAN)
-    for name, data in report_files(judge_calibration_verdict, judge_predictions).items():
-        write_atomically(out / name, data)
-    return dg.MaterializeResult(metadata={"report": dg.MetadataValue.path(str(out / "report.html"))})
+    return written(out, report_files(judge_calibration_verdict, judge_predictions), {})
 
 
 @dg.asset(group_name=GROUP, kinds={"json", "html"}, code_version=CODE, deps=["gold_set"])
@@ -201,3 +198,19 @@ def judge_calibration_history(
         clock=clock,
         out=Path(inputs.out) if inputs.out else home.out(PLAN),
     )
+
+
+CHAIN = Chain(
+    study=GROUP,
+    folder=PLAN,
+    assets=(
+        "calibration_plan",
+        "gold_set",
+        "judge_predictions",
+        "judge_error_rates",
+        "judge_calibration_verdict",
+        "judge_calibration_report",
+    ),
+    given=frozenset({"calibration_plan", "gold_set"}),
+)
+judge_calibration_provenance = provenance_asset(CHAIN)

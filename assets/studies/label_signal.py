@@ -1,7 +1,6 @@
 """Label signal as assets, one partition a track: from ratings to claims, recommendation, sensitivity and the report."""
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ from assets.metadata import materialized, to_meta
 from assets.partitions import TRACKS
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.resources import Clock, Home, StudyInputs
+from assets.provenance import Chain, provenance_asset, written
+from assets.resources import Clock, Home, Software, StudyInputs
 from assets.verdict_history import GENERATED, entered
 from eval_pipeline.errors import InputRefused
-from eval_pipeline.evidence import write_atomically
 from eval_pipeline.report.figures import PAPER, Dot, as_markdown, dots
 from eval_pipeline.report.label_signal import report_files
 from eval_pipeline.seal import SealedPlan
@@ -55,6 +54,13 @@ def label_plan(inputs: StudyInputs) -> dg.MaterializeResult[SealedPlan]:
 def label_seal_holds(label_plan: SealedPlan) -> dg.AssetCheckResult:
     """The plan hashes to its seal; nothing is computed under one that does not."""
     return seal_check(label_plan, LabelSignalPlan)
+
+
+@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE)
+def tracks_passed_over(inputs: StudyInputs) -> dg.MaterializeResult[dict[str, str]]:
+    """The folders that hold no track, and why."""
+    skipped = dict(discover(inputs.tracks_folder).skipped)
+    return materialized(skipped, {"passed_over": len(skipped)})
 
 
 @dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE, partitions_def=TRACKS)
@@ -171,11 +177,12 @@ def label_signal_verdict(
     adjudications: Adjudications,
     label_grounds: Grounds,
     label_plan: SealedPlan,
+    software: Software,
 ) -> Iterator[dg.MaterializeResult[dict[str, Any]]]:  # with checks of its own, Dagster types no value that is returned
     """The claims with their checks, those that are withheld with their reasons, and what the track is worth."""
     plan = label_plan.open(LabelSignalPlan)  # once more: blocking ends with the run
     studied = study_on(label_grounds, rating_track, ratings, adjudications.settled, plan)
-    versions = {name: version(name) for name in ("eval-pipeline", "numpy", "scipy")}
+    versions = software.versions("eval-pipeline", "numpy", "scipy")
     document = track_document(studied, plan, seal=label_plan.seal, versions=versions)
     shown = ("claim", "outcome", "reason", "detail")
     about = {
@@ -243,30 +250,25 @@ def label_sensitivity(
     return materialized(document, about)
 
 
+def _of_all_tracks() -> dg.AssetIn:
+    """An input that holds the values of all tracks, by their keys."""
+    return dg.AssetIn(metadata={ALL_PARTITIONS: True}, partition_mapping=dg.AllPartitionMapping())
+
+
 @dg.asset(
     group_name=GROUP,
-    kinds={"html"},
+    kinds={"json"},
     code_version=CODE,
-    ins={
-        "label_signal_verdict": dg.AssetIn(metadata={ALL_PARTITIONS: True}, partition_mapping=dg.AllPartitionMapping()),
-        "label_sensitivity": dg.AssetIn(metadata={ALL_PARTITIONS: True}, partition_mapping=dg.AllPartitionMapping()),
-        "rating_track": dg.AssetIn(metadata={ALL_PARTITIONS: True}, partition_mapping=dg.AllPartitionMapping()),
-        "ratings": dg.AssetIn(metadata={ALL_PARTITIONS: True}, partition_mapping=dg.AllPartitionMapping()),
-    },
+    ins={"label_signal_verdict": _of_all_tracks(), "label_sensitivity": _of_all_tracks()},
 )
-def label_signal_report(
+def label_signal_portfolio(
     label_signal_verdict: dict[str, dict[str, Any]],
     label_sensitivity: dict[str, dict[str, Any]],
-    rating_track: dict[str, Track],
-    ratings: dict[str, Ratings],
+    tracks_passed_over: dict[str, str],
     label_plan: SealedPlan,
     inputs: StudyInputs,
-    home: Home,
 ) -> dg.MaterializeResult[dict[str, Any]]:
-    """The findings of all tracks as files: results.json, report.html, a worksheet and a memo where there is one.
-
-    Tracks that were studied under another plan are left out, and said to be.
-    """
+    """The verdicts of all tracks; those that were studied under another plan are left out, and said to be."""
     plan = label_plan.open(LabelSignalPlan)
     wanted = inputs.only_tracks or list(label_signal_verdict)
     current = {key: found for key, found in label_signal_verdict.items() if found["hashes"]["plan"] == label_plan.seal}
@@ -275,19 +277,33 @@ def label_signal_report(
         for key in sorted(wanted)
         if key in current
     }
-    skipped = dict(discover(inputs.tracks_folder).skipped) | {
-        key: "it was studied under another plan; materialize it again" for key in wanted if key not in current
-    }
-    document = portfolio_document(documents, skipped, plan=plan.name, seal=label_plan.seal)
+    other = {key: "it was studied under another plan; materialize it again" for key in wanted if key not in current}
+    document = portfolio_document(documents, tracks_passed_over | other, plan=plan.name, seal=label_plan.seal)
+    return materialized(document, {"tracks": ", ".join(documents), "passed_over": len(document["skipped_tracks"])})
+
+
+@dg.asset(
+    group_name=GROUP,
+    kinds={"html"},
+    code_version=CODE,
+    ins={"rating_track": _of_all_tracks(), "ratings": _of_all_tracks()},
+)
+def label_signal_report(
+    label_signal_portfolio: dict[str, Any],
+    rating_track: dict[str, Track],
+    ratings: dict[str, Ratings],
+    label_plan: SealedPlan,
+    inputs: StudyInputs,
+    home: Home,
+) -> dg.MaterializeResult[dict[str, str]]:
+    """The findings of all tracks as files: results.json, report.html, a worksheet and a memo where there is one."""
+    plan = label_plan.open(LabelSignalPlan)
     sheets = {
         key: worksheet(ratings[key], rating_track[key], queue(ratings[key], rating_track[key].rubric, plan.triage))
-        for key in documents
+        for key in label_signal_portfolio["tracks"]
     }
     out = Path(inputs.out) if inputs.out else home.out(STUDY)
-    for name, data in report_files(document, sheets).items():
-        write_atomically(out / name, data)
-    about = {"report": dg.MetadataValue.path(str(out / "report.html")), "tracks": ", ".join(documents)}
-    return materialized(document, about)
+    return written(out, report_files(label_signal_portfolio, sheets), {})
 
 
 def _of_the_same(sensitivity: dict[str, Any] | None, verdict: dict[str, Any]) -> dict[str, Any] | None:
@@ -317,3 +333,21 @@ def label_signal_history(
         out=Path(inputs.out) if inputs.out else home.out(STUDY),
         part=track,
     )
+
+
+_OF_TRACKS = (
+    "rating_track",
+    "ratings",
+    "adjudications",
+    "label_grounds",
+    "label_signal_verdict",
+    "label_sensitivity",
+)
+CHAIN = Chain(
+    study=GROUP,
+    folder=STUDY,
+    assets=("label_plan", "tracks_passed_over", *_OF_TRACKS, "label_signal_portfolio", "label_signal_report"),
+    given=frozenset({"label_plan", "tracks_passed_over", "rating_track", "ratings", "adjudications"}),
+    partitioned=frozenset(_OF_TRACKS),
+)
+label_signal_provenance = provenance_asset(CHAIN)
