@@ -30,7 +30,7 @@ class _SealedBefore(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What is calibrated on and what is held out, under a lock; without a lock nothing is held out."""
+    """What is calibrated on and what is held out, under a lock, by its name; without a lock nothing is held out."""
 
     study: str
     generation: str
@@ -114,32 +114,33 @@ def sealed_partition(
         for file in begun:
             file.unlink(missing_ok=True)
         raise
-    return Partition(study, generation, found.calibration, found.held_out, str(path), digest)
+    return Partition(study, generation, found.calibration, found.held_out, path.name, digest)
 
 
-def held_out_of(partition: Partition, *, ledger: Path, now: datetime) -> HeldOut | None:
+def held_out_of(partition: Partition, *, locks: Path, ledger: Path, now: datetime) -> HeldOut | None:
     """The held-out data of a partition, verified anew; None where nothing is held out.
 
     Raises: SealBroken: the lock is gone, was changed, is of something else, or is not the one the ledger sealed.
     """
     if partition.lock is None:
         return None
-    lock = read_lock(Path(partition.lock))
+    path = locks / partition.lock
+    lock = read_lock(path)
     lines = _lines(read_ledger(ledger), Kind.PARTITION_SEALED, partition.study, partition.generation)
     if not lines:
         raise LedgerBroken(
-            f"lock {partition.lock!r} is there, and ledger {str(ledger)!r} has no sealing of it; put the ledger back,"
+            f"lock {str(path)!r} is there, and ledger {str(ledger)!r} has no sealing of it; put the ledger back,"
             " or name a new generation"
         )
     if lock.partition_hash != (sealed := lines[0].body["partition_hash"]):
         raise PartitionDiffers(
-            f"lock {partition.lock!r} is of {lock.partition_hash[:12]}, and the ledger sealed {sealed[:12]}; put the"
+            f"lock {str(path)!r} is of {lock.partition_hash[:12]}, and the ledger sealed {sealed[:12]}; put the"
             " lock back as it was, and give exactly those that were held out"
         )
     return verified(lock, partition.held_out, now=now)
 
 
-def require_unused(partition: Partition, *, ledger: Path) -> None:
+def require_unused(partition: Partition, *, locks: Path, ledger: Path) -> None:
     """That the held-out data of a generation were not used yet, nor seen in another that was.
 
     A generation without held-out data may be looked at again: its plan says how often.
@@ -162,7 +163,7 @@ def require_unused(partition: Partition, *, ledger: Path) -> None:
             continue
         other = str(line.body["generation"])
         for sealing in _lines(lines, Kind.PARTITION_SEALED, partition.study, other):
-            path = _units_path(Path(partition.lock).parent, partition.study, other)
+            path = _units_path(locks, partition.study, other)
             if seen := sorted(_units(path, sealing) & set(partition.held_out)):
                 raise PartitionUsed(
                     f"generation {partition.generation!r} of study {partition.study!r} would hold out"

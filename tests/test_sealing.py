@@ -57,7 +57,7 @@ def test_a_share_of_nothing_holds_nothing_out_and_needs_no_lock(tmp_path: Path) 
     found = drawn_for({"all": IDS}, Holding(share=Fraction(0), seed=7), generation="g1")
     partition = seal(tmp_path, found)
     assert (partition.held_out, partition.lock, partition.hash) == ((), None, None)
-    assert held_out_of(partition, ledger=tmp_path / "ledger.jsonl", now=NOW) is None
+    assert held_out_of(partition, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl", now=NOW) is None
     assert not (tmp_path / "ledger.jsonl").exists()
 
 
@@ -71,49 +71,49 @@ def test_every_id_is_on_one_side(ids: list[str], generation: str) -> None:
 def test_a_partition_is_sealed_once_and_comes_back_the_same(tmp_path: Path) -> None:
     found = drawn_for({"all": IDS}, HOLDING, generation="g1")
     first = seal(tmp_path, found)
-    lock = Path(str(first.lock)).read_bytes()
+    lock = (tmp_path / "locks" / str(first.lock)).read_bytes()
     assert seal(tmp_path, found) == first
-    assert Path(str(first.lock)).read_bytes() == lock
+    assert (tmp_path / "locks" / str(first.lock)).read_bytes() == lock
     assert [line.kind for line in read_ledger(tmp_path / "ledger.jsonl")] == [Kind.PARTITION_SEALED]
-    held = held_out_of(first, ledger=tmp_path / "ledger.jsonl", now=NOW)
+    held = held_out_of(first, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl", now=NOW)
     assert held is not None
     assert held.hash == first.hash
 
 
 def test_a_lock_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     partition = seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
-    Path(str(partition.lock)).unlink()
+    (tmp_path / "locks" / str(partition.lock)).unlink()
     again = seal(tmp_path, drawn_for({"all": IDS[:-1]}, HOLDING, generation="g1"))
-    assert not Path(str(again.lock)).exists()
+    assert not (tmp_path / "locks" / str(again.lock)).exists()
     with pytest.raises(LockMissing):
-        held_out_of(again, ledger=tmp_path / "ledger.jsonl", now=NOW)
+        held_out_of(again, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl", now=NOW)
 
 
 def test_other_runs_under_the_same_generation_are_not_those_that_were_sealed(tmp_path: Path) -> None:
     seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
     other = seal(tmp_path, drawn_for({"all": [f"{one}x" for one in IDS]}, HOLDING, generation="g1"))
     with pytest.raises(PartitionDiffers):
-        held_out_of(other, ledger=tmp_path / "ledger.jsonl", now=NOW)
+        held_out_of(other, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl", now=NOW)
 
 
 def test_a_lock_that_was_rewritten_for_other_runs_is_not_the_one_the_ledger_sealed(tmp_path: Path) -> None:
     first = seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
     others = drawn_for({"all": [f"{one}x" for one in IDS]}, HOLDING, generation="g1")
-    Path(str(first.lock)).write_bytes(lock_bytes(others.held_out, seed=7, now=NOW))
+    (tmp_path / "locks" / str(first.lock)).write_bytes(lock_bytes(others.held_out, seed=7, now=NOW))
     for partition in (first, seal(tmp_path, others)):
         with pytest.raises(PartitionDiffers, match="and the ledger sealed"):
-            held_out_of(partition, ledger=tmp_path / "ledger.jsonl", now=NOW)
+            held_out_of(partition, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl", now=NOW)
 
 
 def test_a_lock_without_its_ledger_is_neither_overwritten_nor_believed(tmp_path: Path) -> None:
     first = seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
-    lock, ledger = Path(str(first.lock)).read_bytes(), tmp_path / "ledger.jsonl"
+    lock, ledger = (tmp_path / "locks" / str(first.lock)).read_bytes(), tmp_path / "ledger.jsonl"
     ledger.unlink()
     ledger.with_name("ledger.jsonl.head").unlink()
     again = seal(tmp_path, drawn_for({"all": IDS[:-1]}, HOLDING, generation="g1"))
-    assert Path(str(first.lock)).read_bytes() == lock
+    assert (tmp_path / "locks" / str(first.lock)).read_bytes() == lock
     with pytest.raises(LedgerBroken, match="has no sealing of it; put the ledger back,"):
-        held_out_of(again, ledger=ledger, now=NOW)
+        held_out_of(again, locks=ledger.parent / "locks", ledger=ledger, now=NOW)
 
 
 @pytest.mark.parametrize("name", ["../g1", "a/b", "", ".", ".g", "g1\n", "g" * 65, "g 1", "\x00"])
@@ -125,7 +125,7 @@ def test_a_generation_whose_name_leads_elsewhere_is_refused_and_nothing_is_writt
 
 def used(folder: Path, ids: list[str], generation: str) -> Partition:
     partition = seal(folder, drawn_for({"all": ids}, HOLDING, generation=generation), generation)
-    held = held_out_of(partition, ledger=folder / "ledger.jsonl", now=NOW)
+    held = held_out_of(partition, locks=folder / "locks", ledger=folder / "ledger.jsonl", now=NOW)
     assert held is not None
     held.use(folder / "ledger.jsonl", study="toy", generation=generation, now=NOW)
     return partition
@@ -134,10 +134,10 @@ def used(folder: Path, ids: list[str], generation: str) -> Partition:
 def test_a_generation_is_unused_until_it_is_used(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
     first = seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g1"))
-    require_unused(first, ledger=ledger)
+    require_unused(first, locks=ledger.parent / "locks", ledger=ledger)
     used(tmp_path, IDS, "g1")
     with pytest.raises(PartitionUsed, match="generation 'g1' of study 'toy' used its held-out data on 2026-11-30"):
-        require_unused(first, ledger=ledger)
+        require_unused(first, locks=ledger.parent / "locks", ledger=ledger)
 
 
 @pytest.mark.parametrize("old", [1, 25, 50])
@@ -149,10 +149,10 @@ def test_what_a_used_generation_saw_is_not_held_out_in_another(tmp_path: Path, o
     seal(tmp_path, drawn_for({"all": new}, HOLDING, generation="g0"), "g0")
     used(tmp_path, [f"old-{number}" for number in range(20)], "g1")
     second = seal(tmp_path, drawn_for({"all": new}, HOLDING, generation="g2"), "g2")
-    require_unused(second, ledger=ledger)
+    require_unused(second, locks=ledger.parent / "locks", ledger=ledger)
     used(tmp_path, [*IDS, *held[:old]], "g3")
     with pytest.raises(PartitionUsed, match=f"would hold out {min(old, 10)} units that generation 'g3' saw, such as"):
-        require_unused(second, ledger=ledger)
+        require_unused(second, locks=ledger.parent / "locks", ledger=ledger)
 
 
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("[]"), lambda path: path.write_text("7")])
@@ -161,7 +161,7 @@ def test_what_a_generation_saw_cannot_be_forgotten(tmp_path: Path, change: Calla
     second = seal(tmp_path, drawn_for({"all": [f"{one}x" for one in IDS]}, HOLDING, generation="g2"), "g2")
     change(tmp_path / "locks" / "toy-g1.units.json")
     with pytest.raises(PartitionDiffers, match="is not the list of units that generation 'g1' was sealed with"):
-        require_unused(second, ledger=tmp_path / "ledger.jsonl")
+        require_unused(second, locks=tmp_path / "locks", ledger=tmp_path / "ledger.jsonl")
 
 
 def test_a_sealing_that_does_not_name_what_was_seen_is_refused_like_a_lost_list(tmp_path: Path) -> None:
@@ -170,4 +170,6 @@ def test_a_sealing_that_does_not_name_what_was_seen_is_refused_like_a_lost_list(
     append(ledger, Kind.PARTITION_SEALED, old, now=NOW)
     append(ledger, Kind.PARTITION_USED, old, now=NOW)
     with pytest.raises(PartitionDiffers, match="is not the list of units that generation 'g1' was sealed with"):
-        require_unused(seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g2"), "g2"), ledger=ledger)
+        require_unused(
+            seal(tmp_path, drawn_for({"all": IDS}, HOLDING, generation="g2"), "g2"), locks=tmp_path, ledger=ledger
+        )

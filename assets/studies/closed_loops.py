@@ -135,8 +135,8 @@ def _given_checks(study: Loop, group: str) -> list[dg.AssetChecksDefinition]:
     def partition_holds(found: Partition, home: Home, clock: Clock) -> dg.AssetCheckResult:
         """What is held out is exactly what was sealed, not later than now, and was not used in this generation."""
         try:
-            held_out_of(found, ledger=home.ledger, now=clock.now())
-            require_unused(found, ledger=home.ledger)
+            held_out_of(found, locks=home.locks, ledger=home.ledger, now=clock.now())
+            require_unused(found, locks=home.locks, ledger=home.ledger)
         except SealBroken as broken:
             return dg.AssetCheckResult(passed=False, description=str(broken), metadata={"generation": found.generation})
         return dg.AssetCheckResult(passed=True, metadata={"generation": found.generation})
@@ -179,10 +179,10 @@ def _found_assets(study: Loop, group: str) -> list[dg.AssetsDefinition]:
         clock: Clock,
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """What held-out data say of it; their use is in the ledger before they are read."""
-        held = held_out_of(partition, ledger=home.ledger, now=clock.now())
+        held = held_out_of(partition, locks=home.locks, ledger=home.ledger, now=clock.now())
         if held is None:
             return materialized({"value": None}, {"held_out": "the plan holds nothing out"})
-        require_unused(partition, ledger=home.ledger)
+        require_unused(partition, locks=home.locks, ledger=home.ledger)
         opened = sealed_plan.open(study.plan)
         ids = held.use(home.ledger, study=study.name, generation=partition.generation, now=clock.now())
         part = _part(_log_of(log, study), ids, study)

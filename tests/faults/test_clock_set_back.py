@@ -66,8 +66,8 @@ def test_a_partition_that_was_sealed_later_than_now_is_not_given_out(tmp_path: P
         FOUND, study="retry-limit", generation="2026-Q4", seed=1, locks=locks, ledger=ledger, now=NOW
     )
     with pytest.raises(LockFromTheFuture, match="2026-11-30T12:00:00"):
-        held_out_of(partition, ledger=ledger, now=NOW - BACK[0])
-    assert held_out_of(partition, ledger=ledger, now=NOW) is not None
+        held_out_of(partition, locks=locks, ledger=ledger, now=NOW - BACK[0])
+    assert held_out_of(partition, locks=locks, ledger=ledger, now=NOW) is not None
 
 
 def test_a_generation_that_a_clock_set_back_could_not_seal_can_be_sealed_once_the_clock_is_right(ledger: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_generation_that_a_clock_set_back_could_not_seal_can_be_sealed_once_th
     with pytest.raises(ClockSetBack):
         sealed_partition(FOUND, now=NOW - BACK[1], **about)
     partition = sealed_partition(FOUND, now=NOW, **about)
-    assert held_out_of(partition, ledger=ledger, now=NOW) is not None
+    assert held_out_of(partition, locks=locks, ledger=ledger, now=NOW) is not None
 
 
 def test_a_line_whose_time_is_none_is_no_line(ledger: Path) -> None:
