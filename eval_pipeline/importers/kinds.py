@@ -33,12 +33,7 @@ def read_logs(kind: str, paths: Sequence[Path], only: frozenset[str]) -> Results
         raise MalformedLog("the import", [f"found the tool {kind!r}, expected one of {', '.join(KINDS)}"])
     if not paths:
         raise MalformedLog("the import", [f"found no file, expected one or more; give a log of {kind}"])
-    found = joined(kind, [log_of(kind, _bytes_of(path), path.name, only) for path in paths])
-    if absent := sorted(only - {row.metric for row in found.rows}):
-        raise MalformedLog(
-            "the import", [f"found no metric {', '.join(map(repr, absent))} in the logs; look up how the tool names it"]
-        )
-    return found
+    return joined(kind, [log_of(kind, _bytes_of(path), path.name, only) for path in paths])
 
 
 def log_of(kind: str, data: bytes, file: str, only: frozenset[str] = frozenset()) -> Log:
@@ -57,6 +52,11 @@ def log_of(kind: str, data: bytes, file: str, only: frozenset[str] = frozenset()
         rows, headlines = read_deepeval(data, file, Path(file).stem, only)
     else:
         rows, headlines = read_promptfoo(data, file, only)
+    if absent := sorted(only - {row.metric for row in rows}):
+        raise MalformedLog(
+            f"log {file!r}",
+            [f"found no metric {', '.join(map(repr, absent))}, expected it; look up how {kind} names it"],
+        )
     if not rows:
         raise MalformedLog(f"log {file!r}", [f"found no result in it, expected one or more; run {kind} again"])
     return Log(file, hashlib.sha256(data).hexdigest(), subject, rows, headlines, notes)

@@ -61,7 +61,7 @@ def test_logs_of_two_tasks_are_not_compared(written):
 
 
 def test_a_metric_that_no_log_has_is_refused(written):
-    assert "found no metric 'tone' in the logs" in fault(
+    assert "log 'a.json' has 1 fault: found no metric 'tone', expected it; look up how inspect names it" in fault(
         "inspect", [written("a.json", inspect_log(SAMPLES))], frozenset({"match", "tone"})
     )
 
