@@ -139,6 +139,16 @@ def register_plan(path: Path, plan: SealedPlan, *, now: datetime) -> Line:
         return _appended(path, lines, Kind.PLAN_SEALED, {"name": name, "version": version, "seal": plan.seal}, now)
 
 
+def write_beginning(path: Path, lines: tuple[Line, ...]) -> None:
+    """Writes the first lines of a ledger as a ledger of its own, for a run that is done once more from there.
+
+    Raises: OutputRefused: it cannot be written.
+    """
+    write_atomically(path, b"".join(map(_bytes, lines)))
+    if lines:
+        write_atomically(_head_path(path), canonical_bytes({"lines": lines[-1].number, "hash": lines[-1].hash}))
+
+
 def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str, Any], now: datetime) -> Line:
     """The new line, written after the others; the caller holds the lock.
 
@@ -148,6 +158,7 @@ def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str
     line = Line(len(lines) + 1, kind, at, dict(body), lines[-1].hash if lines else _FIRST, "")
     line = Line(line.number, kind, at, line.body, line.previous, _hash(line))
     whole = sum(len(_bytes(one)) for one in lines)
+    head = canonical_bytes({"lines": line.number, "hash": line.hash})
     try:
         with path.open("r+b" if path.exists() else "w+b") as file:
             file.truncate(whole)  # what was only half written
@@ -155,11 +166,15 @@ def _appended(path: Path, lines: tuple[Line, ...], kind: Kind, body: Mapping[str
             file.write(_bytes(line))
             file.flush()
             os.fsync(file.fileno())
+            try:
+                write_atomically(_head_path(path), head)
+            except BaseException:
+                file.truncate(whole)  # who is refused must find nothing written
+                raise
     except OSError as error:
         raise OutputRefused(
             f"ledger {str(path)!r} cannot be written ({error.strerror}); make room, or permit it, and run again"
         ) from None
-    write_atomically(_head_path(path), canonical_bytes({"lines": line.number, "hash": line.hash}))
     return line
 
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ from tests.begun import Begun, begin
 
 PROJECT = Path(__file__).resolve().parents[2]
 PLAN = PROJECT / "data" / "plans" / "extraction.toml"
+# Of a history that is not looked at: writing each event to a table takes as long as the study.
+_IN_MEMORY = "event_log_storage: {module: dagster._core.storage.event_log, class: InMemoryEventLogStorage}\n"
 REPRODUCED = ("verdict.json", "report.html", "entry_quartiles.parquet")
 
 
@@ -36,20 +37,20 @@ class Place:
         """The variable by which commands share one history of Dagster, which takes longer to make than a run."""
         return {"DAGSTER_HOME": str(self.folder / "dagster")}
 
-    def begin(self, *arguments: str | Path, home: Path, user: int | None = None, **environment: str) -> Begun:
+    def begin(self, *arguments: str | Path, home: Path, bound: bool = False, **environment: str) -> Begun:
         """A command in a process of its own, with nothing of this environment but what it cannot do without."""
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         own = kept | {"EVAL_PIPELINE_HOME": str(home), "MPLCONFIGDIR": str(self.folder / "mpl")} | environment
         said = Path(tempfile.mkdtemp(prefix="said_", dir=self.folder))
-        self.begun.append(begin(*arguments, folder=said, cwd=self.folder, environment=own, user=user))
+        self.begun.append(begin(*arguments, folder=said, cwd=self.folder, environment=own, bound=bound))
         return self.begun[-1]
 
     def extraction(
-        self, home: Path, out: Path, *arguments: str | Path, user: int | None = None, **environment: str
+        self, home: Path, out: Path, *arguments: str | Path, bound: bool = False, **environment: str
     ) -> Begun:
         """The study on the small corpus."""
         given = ["--corpus", self.corpus, "--plan", self.folder / "plan.toml", "--out", out, *arguments]
-        return self.begin("run", "extraction", *given, home=home, user=user, **environment)
+        return self.begin("run", "extraction", *given, home=home, bound=bound, **environment)
 
 
 def sentence(run: Begun) -> str:
@@ -114,7 +115,7 @@ def place() -> Iterator[Place]:
         write_corpus(folder / "corpus", notes=3)
         (folder / "plan.toml").write_text(small_plan(), "utf-8")
         (folder / "dagster").mkdir()
-        shutil.copy(PROJECT / "dagster.yaml", folder / "dagster")
+        (folder / "dagster" / "dagster.yaml").write_text(_IN_MEMORY + (PROJECT / "dagster.yaml").read_text("utf-8"))
         found = Place(folder)
         yield found
         for one in found.begun:
