@@ -10,10 +10,12 @@ from eval_pipeline.errors import InputRefused
 from eval_pipeline.human_check.join import FrozenCheck
 from eval_pipeline.human_check.sheet import Sheet
 from eval_pipeline.judge.offline import LabelLine
+from eval_pipeline.provenance import Provenance
 from eval_pipeline.schemas import rows
 from eval_pipeline.schemas.documents import (
     calibration_report,
     extraction_verdict,
+    imported_verdict,
     journal_line,
     ledger_line,
     lock,
@@ -38,6 +40,7 @@ _READ: Mapping[str, Any] = {
     "item": Item,
     "response": Response,
     "grounded-claim": GroundedClaim,
+    "provenance": Provenance,
     **{f"plan-{study}": plan for study, plan in PLANS.items()},
     **{f"observation-{study.name}": study.row for study in STUDIES},
 }
@@ -50,6 +53,7 @@ _WRITTEN_OUT: Mapping[str, Schema] = {
 }
 _BUILT: Mapping[str, Callable[[], Schema]] = {
     "verdict-extraction": extraction_verdict,
+    "verdict-imported": imported_verdict,
     "report-judge-calibration": calibration_report,
     "verdict-closed-loop": partial(loop_verdict, tuple(study.name for study in STUDIES)),
     "ledger-line": ledger_line,

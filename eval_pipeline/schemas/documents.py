@@ -121,6 +121,24 @@ def loop_verdict(studies: tuple[str, ...]) -> Schema:
     )
 
 
+def imported_verdict() -> Schema:
+    """verdict.json of an imported log; without bars in the plan it makes no claim."""
+    rows: Schema = {"type": "array", "items": {"type": "object"}}
+    return _document(
+        "Verdict on an imported log",
+        "What the log of another tool comes to: its means with intervals, and the gates of the plan.",
+        {"const": "imported"},
+        {"results": _HASH, "plan": _HASH},
+        claims={"type": "array", "items": {"$ref": "#/$defs/Claim"}},
+        tool={"type": "string", "minLength": 1},
+        estimates=rows,
+        differences=rows,
+        stated=rows,
+        undecided=rows,
+        sources={"type": "array"},
+    )
+
+
 def ledger_line() -> Schema:
     """A line of the ledger, with the hash of the line before it and its own."""
     line = closed(schema_of(Line))
