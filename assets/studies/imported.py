@@ -105,7 +105,7 @@ def _shown(claim: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE)
+@dg.asset(group_name=GROUP, kinds={"html"}, code_version=CODE, deps=["imported_plan"])
 def imported_report(
     imported_verdict: dict[str, Any], imported_results: Results, inputs: StudyInputs, home: Home
 ) -> dg.MaterializeResult[dict[str, str]]:
