@@ -32,7 +32,7 @@ NOT_RUN = {
 @pytest.fixture(scope="module")
 def history() -> Iterator[Path]:
     """A history of Dagster that all pages share, in memory where there is such a folder: the disk takes longest."""
-    in_memory = Path("/dev/shm")  # noqa: S108
+    in_memory = Path("/dev/shm")
     with TemporaryDirectory(dir=in_memory if in_memory.is_dir() else None) as folder:
         shutil.copy(PROJECT / "dagster.yaml", folder)
         yield Path(folder)
