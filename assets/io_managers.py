@@ -26,7 +26,7 @@ def encoded(value: Any) -> tuple[bytes, str]:
     return json_bytes(value, type(value)), ".json"
 
 
-def _decoded(name: str, data: bytes, of_type: Any, *, place: str) -> Any:
+def decoded(name: str, data: bytes, of_type: Any, *, place: str) -> Any:
     """The value of a file's bytes.
 
     Raises: EvidenceRefused: the bytes are those that were named, and hold no such value.
@@ -83,7 +83,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         name = "/".join([*context.asset_key.path, f"{digest}{suffix}"])
         if _hash(self._found(name) or b"") != digest:  # one that was damaged since is mended
             self.store.write(name, data)
-        of = _of(context.partition_key) if context.has_partition_key and context.has_asset_partitions else ""
+        of = of_partition(context.partition_key) if context.has_partition_key and context.has_asset_partitions else ""
         for pointer in _pointers(context.asset_key, [context.run_id], of):
             self.store.write(pointer, f"{digest}{suffix}".encode())
         context.add_output_metadata(
@@ -105,7 +105,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         return {
             key: self._read(context, key, of_value)
             for key in context.asset_partition_keys
-            if any(self.store.exists(pointer) for pointer in _pointers(context.asset_key, runs, _of(key)))
+            if any(self.store.exists(pointer) for pointer in _pointers(context.asset_key, runs, of_partition(key)))
         }
 
     def recorded(self, key: dg.AssetKey, runs: Iterable[str], partition: str = "") -> str:
@@ -113,7 +113,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
 
         Raises: EvidenceRefused: the asset was never materialized, or what points to its file was changed.
         """
-        of = _of(partition) if partition else ""
+        of = of_partition(partition) if partition else ""
         pointers = _pointers(key, runs, of)
         pointer, found = next(((at, found) for at in pointers if (found := self._found(at)) is not None), ("", None))
         if found is None:
@@ -133,7 +133,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         data = self._found(name) or b""
         if _hash(data) != file.partition(".")[0]:
             raise _changed(self.store.place(name))
-        return _decoded(name, data, of_type, place=self.store.place(name))
+        return decoded(name, data, of_type, place=self.store.place(name))
 
     def _found(self, name: str) -> bytes | None:
         """What is there of that name, if anything: one question to the store where asking first would be two."""
@@ -150,7 +150,7 @@ def _changed(place: str) -> EvidenceRefused:
     return EvidenceRefused(f"evidence {place!r} is not what was written; materialize the asset again")
 
 
-def _of(partition: str) -> str:
+def of_partition(partition: str) -> str:
     """The end of a pointer's name for a partition, whose key may hold what divides names."""
     return f"@{partition.replace('%', '%25').replace('/', '%2F')}"
 

@@ -30,6 +30,14 @@ class AlertNotDelivered(Refused):
     """A receiver of alerts did not take one."""
 
 
+class BundleRefused(Refused):
+    """A file that was named as a bundle is none, or is damaged."""
+
+
+class NotVerified(Refused):
+    """A run cannot be shown to have come about as it says; the message names the first thing that differs."""
+
+
 class MalformedFixture(Malformed):
     """The annotators' file breaks its format."""
 

@@ -120,7 +120,8 @@ def sealed_partition(
 def held_out_of(partition: Partition, *, locks: Path, ledger: Path, now: datetime) -> HeldOut | None:
     """The held-out data of a partition, verified anew; None where nothing is held out.
 
-    Raises: SealBroken: the lock is gone, was changed, is of something else, or is not the one the ledger sealed.
+    Raises: SealBroken: the lock, or the list of units beside it, is gone, was changed, is of something else, or is not
+        the one the ledger sealed.
     """
     if partition.lock is None:
         return None
@@ -137,6 +138,7 @@ def held_out_of(partition: Partition, *, locks: Path, ledger: Path, now: datetim
             f"lock {str(path)!r} is of {lock.partition_hash[:12]}, and the ledger sealed {sealed[:12]}; put the"
             " lock back as it was, and give exactly those that were held out"
         )
+    _units(_units_path(locks, partition.study, partition.generation), lines[0])
     return verified(lock, partition.held_out, now=now)
 
 

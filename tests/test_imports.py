@@ -10,10 +10,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = [
     {"errors", "records", "canonical", "bundled", "prng"},
     {"tables", "jsonl", "evidence", "document", "audit"},
-    {"stats", "store", "corpus", "judge", "plan", "arms"},
+    {"stats", "store", "differences", "corpus", "judge", "plan", "arms", "importers"},
     {"provenance", "seal", "gates", "human_check", "loop", "observations", "alerts"},
     {"ledger"},
-    {"heldout", "history"},
+    {"heldout", "history", "bundle"},
     {"sealing"},
     {"studies"},
     {"report", "schemas"},

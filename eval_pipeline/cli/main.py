@@ -18,6 +18,7 @@ from eval_pipeline.cli.plan import plan
 from eval_pipeline.cli.run import run
 from eval_pipeline.cli.schema import schema
 from eval_pipeline.cli.ui import ui
+from eval_pipeline.cli.verify import bundle, verify
 from eval_pipeline.corpus.postgres import without_password
 from eval_pipeline.corpus.restore import restore as restore_dump
 from eval_pipeline.errors import Refused
@@ -33,6 +34,8 @@ app.command(epilog="Example: eval-pipeline ui --port 3000")(ui)
 app.command(epilog="Example: eval-pipeline plan my-plan.toml --pilot 10 --corpus exports/ --judge chat")(plan)
 app.command(epilog="Example: eval-pipeline look --corpus exports/")(look)
 app.command(epilog="Example: eval-pipeline schema proposition")(schema)
+app.command(epilog="Example: eval-pipeline verify findings/")(verify)
+app.command(epilog="Example: eval-pipeline bundle findings/ --to release-7.zip")(bundle)
 app.command(epilog="Example: eval-pipeline compare-calibrations march/ april/ --out drift.json")(compare_calibrations)
 app.command(epilog="Example: eval-pipeline compare-runs yesterday/ today/ --out change.json")(compare_runs)
 

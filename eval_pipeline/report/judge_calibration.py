@@ -25,12 +25,16 @@ RATE_NAMES = {
 
 def report_files(document: Mapping[str, Any], predictions: Predictions) -> dict[str, bytes]:
     """The findings as files, by their names; the report comes last, so that where it stands the others do."""
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in predictions.judgments)
     return {
-        "judgments.jsonl": lines.encode("utf-8"),
+        "judgments.jsonl": journal_of(predictions),
         "report.html": as_html(document, predictions.first).encode("utf-8"),
         "report.json": document_bytes(document),
     }
+
+
+def journal_of(predictions: Predictions) -> bytes:
+    """The judgments as JSON Lines that can be replayed."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in predictions.judgments).encode("utf-8")
 
 
 def as_html(document: Mapping[str, Any], predictions: Sequence[Prediction]) -> str:

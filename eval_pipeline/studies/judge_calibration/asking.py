@@ -116,7 +116,7 @@ def predict_in_journal(
     return Predictions(
         first=runs[0] if runs else (),
         repeats=tuple(runs[1:]),
-        kind=seated[0].kind,
+        kind=str(seated[0].identity["kind"]),  # a replay answers under the name of the judge that was recorded
         fingerprints={prompt.id: fingerprint(judge) for (prompt, _), judge in zip(rounds, seated, strict=True)},
         judgments=tuple(rows),
         refusal=refusal,
