@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.statistics.means import of_means
 from eval_pipeline.errors import Undefined
 from eval_pipeline.records import Interval
 from eval_pipeline.stats.bootstrap import Method, Ranks
@@ -54,6 +55,8 @@ of .2, and the quartiles of an entry go together.
   loss holds.
 - Recall as it was judged, uncorrected, is another quantity: its interval (`share_interval`, `share_difference`) misses
   the truth, the more so the more is judged.
+- `bounded_mean` and `bounded_difference` of scores in [0, 1] come near their level where a bootstrap and Student's
+  interval fall far short: where most scores are 1. All fall short of scores that are alike but for a rare 0.
 - Of the prediction-powered estimator, fix the trust beforehand: a trust tuned to few labels is little more than noise
   where labels hardly vary.
 """
@@ -305,7 +308,8 @@ def drawn_both_ways(
 def main() -> None:
     """Writes the page."""
     PAGE.parent.mkdir(exist_ok=True)
-    parts = [*of_recall(), *of_loss(), *of_corrections(), *of_strata()]
+    means = of_means(tally, studies=STUDIES, resamples=RESAMPLES, seed=SEED, level=LEVEL)
+    parts = [*of_recall(), *of_loss(), *of_corrections(), *of_strata(), *means]
     PAGE.write_text("\n".join([HEAD.rstrip(), *parts, "", "<!-- audit: end -->"]) + "\n")
     print(f"wrote {PAGE}")
 

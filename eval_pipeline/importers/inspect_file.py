@@ -8,6 +8,7 @@ from eval_pipeline.importers.place import Place, parse_log
 
 VERSIONS = (1, 2)
 _ARCHIVE = b"PK\x03\x04"
+_READ = ("id", "epoch", "scores", "score", "error", "invalidation")  # the rest of a sample is its long transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,12 @@ def parts_of(data: bytes, file: str) -> Parts:
     _require_version(header)
     samples_of = [name for name in archive.members if _is_sample(name)]
     reductions_of = member("reductions.json").items() if "reductions.json" in archive.members else []
-    return Parts(header, [member(name) for name in samples_of], reductions_of)
+    return Parts(header, [_shortened(member(name)) for name in samples_of], reductions_of)
+
+
+def _shortened(sample: Place) -> Place:
+    """The sample without what nobody reads, so that one transcript at a time is held."""
+    return Place(sample.file, sample.path, {name: one.value for name, one in sample.entries().items() if name in _READ})
 
 
 def _is_sample(name: str) -> bool:

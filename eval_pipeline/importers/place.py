@@ -121,18 +121,19 @@ def by_name(places: "list[Place]", name_of: Callable[[Place], str]) -> Iterator[
 
     Raises: MalformedLog: two have one name.
     """
-    seen: dict[str, str] = {}
+    seen: dict[str, Place] = {}
     for place in places:
         name = name_of(place)
-        if name in seen:
+        if first := seen.get(name):
+            where = first.path if first.file == place.file else f"{first.path} of {first.file!r}"
             raise MalformedLog(
                 f"log {place.file!r}",
                 [
-                    f"at {place.path}: found {name} a second time, first at {seen[name]}, expected it once;"
+                    f"at {place.path}: found {name} a second time, first at {where}, expected it once;"
                     " take one of them out, or let the tool name them apart"
                 ],
             )
-        seen[name] = place.path
+        seen[name] = place
         yield name, place
 
 

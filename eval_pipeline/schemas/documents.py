@@ -122,7 +122,7 @@ def loop_verdict(studies: tuple[str, ...]) -> Schema:
 
 
 def imported_verdict() -> Schema:
-    """verdict.json of an imported log; without bars in the plan it makes no claim."""
+    """verdict.json of an imported log; without bars in the plan each claim is a skip."""
     rows: Schema = {"type": "array", "items": {"type": "object"}}
     return _document(
         "Verdict on an imported log",

@@ -3,7 +3,7 @@
 Where most values are 1, a bootstrap and Student's interval are too short: they know only the few values that are not.
 These take from the variance how many yes-or-no trials the values are worth, and are the intervals of Clopper and
 Pearson for so many. They too say too much of values that are alike but for a rare one far away, such as a 0 in thirty
-among values above .8: fifty of these hold about 88 % for 95 %.
+among values above .8: with 50 of these they hold the mean in some 87 % for 95 %.
 """
 
 import numpy as np

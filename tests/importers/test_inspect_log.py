@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eval_pipeline.errors import MalformedLog
 from eval_pipeline.importers.kinds import log_of
 from eval_pipeline.importers.results import Undecided, joined
-from tests.importers.logs import archived, as_bytes, inspect_log, inspect_sample, inspect_score
+from tests.importers.logs import archived, as_bytes, inspect_log, inspect_sample, inspect_score, zipped
 from tests.stats.laws import LAW
 
 
@@ -248,3 +248,12 @@ def test_what_breaks_the_format_is_refused_with_its_place(change, said):
 )
 def test_what_is_no_log_at_all_is_refused(data, said):
     assert said in fault(data)
+
+
+def test_a_sample_twice_in_an_archive_is_refused_with_both_members():
+    log = inspect_log([inspect_sample(1, match="C"), inspect_sample("1", 1, match="I")])
+    files = {"header.json": {name: log[name] for name in ("version", "status", "eval", "results")}}
+    files |= {"samples/1_epoch_1.json": log["samples"][0], "samples/1_epoch_1/sample.json": log["samples"][1]}
+    said = fault(zipped({name: as_bytes(one) for name, one in files.items()}))
+    assert said.startswith("log 'run.json, samples/1_epoch_1/sample.json' has 1 fault: at $: found sample '1' of epoch")
+    assert "first at $ of 'run.json, samples/1_epoch_1.json', expected it once" in said
