@@ -32,7 +32,8 @@ SAMPLE = PROJECT / "data" / "sample"
 PLAN = PROJECT / "data" / "plans" / "extraction.toml"
 PLAN_VERSION = tomllib.loads(PLAN.read_text("utf-8"))["version"]
 TOOLS = PROJECT / ".." / "shared" / "tools"
-FILES = {"verdict.json", "report.html", "history.html", "report.md", "judgments.jsonl", "entry_quartiles.parquet"}
+FINDINGS = {"verdict.json", "report.html", "report.md", "judgments.jsonl", "entry_quartiles.parquet"}
+FILES = {*FINDINGS, "history.html", "provenance.json"}
 REPRODUCED = ("verdict.json", "entry_quartiles.parquet")
 Row = dict[str, Any]
 
@@ -182,7 +183,7 @@ def small_run(small: Path, tmp_path_factory: pytest.TempPathFactory) -> SmallRun
     return SmallRun(run("--corpus", small, "--plan", small / "plan.toml", "--out", out), out)
 
 
-def test_a_run_writes_these_five_files_and_no_other(sample_run: SampleRun) -> None:
+def test_a_run_writes_these_files_and_no_other(sample_run: SampleRun) -> None:
     assert {path.name for path in sample_run.out.iterdir()} == FILES
 
 
@@ -254,7 +255,7 @@ def test_a_second_run_in_the_same_home_gives_the_same_bytes(
 ) -> None:
     monkeypatch.setenv("EVAL_PIPELINE_HOME", str(sample_run.home))
     assert run("--out", tmp_path).status == sample_run.said.status
-    assert [name for name in FILES if (tmp_path / name).read_bytes() != (sample_run.out / name).read_bytes()] == []
+    assert [name for name in FINDINGS if (tmp_path / name).read_bytes() != (sample_run.out / name).read_bytes()] == []
 
 
 def test_a_fresh_home_and_another_hash_seed_give_the_same_bytes(sample_run: SampleRun, tmp_path: Path) -> None:
