@@ -12,10 +12,35 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from types import FrameType
 
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 4.0  # for what was asked to end, before it is ended
 _LOOK_S = 0.05
+
+
+def run_guarded(command: Sequence[str], environment: Mapping[str, str]) -> int | None:
+    """The exit status of a program that ended by itself, or None if this process was asked to end; all of it is gone.
+
+    Should this process be killed, all of the program ends too, a moment later.
+    """
+    for asked in _ENDINGS:
+        signal.signal(asked, _as_interrupt)  # also where a shell that started this in the background has it ignored
+    guard = subprocess.Popen(
+        [sys.executable, "-P", __file__, *command], stdin=subprocess.PIPE, env=environment, start_new_session=True
+    )
+    assert guard.stdin is not None
+    try:
+        return guard.wait()
+    except KeyboardInterrupt:
+        guard.stdin.close()
+        guard.wait()
+        return None
+
+
+def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -26,7 +51,7 @@ def main() -> None:
         _ask_to_end(program.pid)
 
     # Handlers of Python's own are not inherited, so the program begins with the default of each signal.
-    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for asked in _ENDINGS:
         signal.signal(asked, end)
     threading.Thread(target=_end_with_the_pipe, args=(program.pid,), daemon=True).start()
     status = program.wait()
@@ -45,7 +70,7 @@ def end_group(leader: int) -> None:
 
 
 def _end_with_the_pipe(leader: int) -> None:
-    while sys.stdin.buffer.read(1):
+    while os.read(sys.stdin.fileno(), 1):  # a read by way of a buffer could not be broken off when this process ends
         continue
     end_group(leader)
 

@@ -2,18 +2,15 @@
 
 import ipaddress
 import os
-import signal
 import socket
-import subprocess
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
 
 from assets.resources import tracks_folder
 from assets.run import WORKSPACE, dagster_home, offer_tracks
-from eval_pipeline.cli import guard
+from eval_pipeline.cli.guard import run_guarded
 from eval_pipeline.errors import Refused
 from eval_pipeline.studies.label_signal.track import discover
 
@@ -37,34 +34,8 @@ def ui(
     workspace = ["-w", str(WORKSPACE)] if WORKSPACE.exists() else ["-m", "assets.definitions"]
     dagster = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", *workspace, "-h", host, "-p", str(port)]
     typer.echo(f"Dagster on http://{host}:{port}; end it with Ctrl+C")
-    _run_guarded(dagster, environment)
-
-
-def _run_guarded(command: list[str], environment: dict[str, str]) -> None:
-    """Runs a program until it ends, or until this process is asked to; nothing of it is left then.
-
-    Raises: Refused: it ended by itself.
-    """
-    signal.signal(signal.SIGTERM, _as_interrupt)
-    signal.signal(signal.SIGINT, _as_interrupt)  # a shell that starts this in the background has it ignored
-    guarded = subprocess.Popen(
-        [sys.executable, "-P", guard.__file__, *command],
-        stdin=subprocess.PIPE,
-        env=environment,
-        start_new_session=True,
-    )
-    assert guarded.stdin is not None
-    try:
-        status = guarded.wait()
-    except KeyboardInterrupt:
-        guarded.stdin.close()
-        guarded.wait()
-        return
-    raise Refused(f"the user interface has ended by itself (exit status {status}); its last lines say why; start it")
-
-
-def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    if (status := run_guarded(dagster, environment)) is not None:
+        raise Refused(f"the user interface has ended by itself (exit status {status}); its last lines say why")
 
 
 def _require_free(host: str, port: int) -> None:
