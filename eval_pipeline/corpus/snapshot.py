@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 
 import pyarrow as pa
 
@@ -10,6 +11,7 @@ from eval_pipeline.canonical import content_hash
 from eval_pipeline.corpus.rows import LeftOut, Rows
 from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.records import Entry, Reason, Refusal, Signal
+from eval_pipeline.tables import records, rows_where, table_of
 
 _TEXT: pa.DataType = pa.string()
 _WHOLE: pa.DataType = pa.int64()
@@ -66,29 +68,27 @@ class Snapshot:
 
     def to_table(self) -> pa.Table:
         """Both kinds of rows as one table, whose metadata carries the rest."""
-        rows = [
+        entries = (
             {"kind": "entry", "id": e.id, "workspace": e.workspace, "band": e.band, "content": e.content}
             for e in self.entries
-        ] + [{"kind": "signal", **asdict(signal)} for signal in self.signals]
+        )
+        signals = ({"kind": "signal", **asdict(signal)} for signal in self.signals)
         rest = json.dumps({"source": self.source, "left_out": asdict(self.left_out)})
         about = {"snapshot": rest, "refusal": refusal_text(self.refusal)}
-        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata(about))
+        return table_of(chain(entries, signals), _SCHEMA.with_metadata(about))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Snapshot":
         """The snapshot that `to_table` wrote."""
         rest = json.loads(table.schema.metadata[b"snapshot"])
-        rows = table.to_pylist()
         return cls(
             entries=tuple(
                 Entry(row["id"], row["workspace"], row["band"], row["content"])
-                for row in rows
-                if row["kind"] == "entry"
+                for row in records(rows_where(table, "kind", ["entry"]))
             ),
             signals=tuple(
                 Signal(row["id"], row["entry_id"], row["content"], row["start"], row["end"], row["span_fault"])
-                for row in rows
-                if row["kind"] == "signal"
+                for row in records(rows_where(table, "kind", ["signal"]))
             ),
             left_out=LeftOut(**rest["left_out"]),
             source=rest["source"],

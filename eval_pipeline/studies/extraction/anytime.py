@@ -26,6 +26,7 @@ from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.quartiles import counts_of
 from eval_pipeline.studies.extraction.verdict import GUARD, RECALL, UNIFORMITY
+from eval_pipeline.tables import rows_where
 
 _ENDS = [0, 3]
 
@@ -127,13 +128,8 @@ def _at(estimate: Callable[[Fraction], ShareEstimate]) -> IntervalAt:
 
 def _spans_by_entry(judgments: pa.Table) -> tuple[Counts, Counts]:
     """Of each entry with judged spans, how many signals follow from their span, and how many were judged."""
-    kinds, labels = judgments["kind"].to_pylist(), judgments["label"].to_pylist()
-    entries = judgments["entry_id"].to_pylist()
-    judged = [
-        (entry_id, label == Label.SUPPORTED)
-        for kind, entry_id, label in zip(kinds, entries, labels, strict=True)
-        if kind == Kind.SPAN and label
-    ]
+    spans = rows_where(judgments, "kind", [Kind.SPAN]).select(["entry_id", "label"])
+    judged = [(row["entry_id"], row["label"] == Label.SUPPORTED) for row in spans.to_pylist() if row["label"]]
     places = np.unique([entry_id for entry_id, _ in judged], return_inverse=True)[1]
     supported = np.bincount(places, weights=[is_supported for _, is_supported in judged]).astype(np.int64)
     return supported, np.bincount(places).astype(np.int64)

@@ -13,6 +13,7 @@ from eval_pipeline.errors import FixtureMissing, MalformedFixture
 from eval_pipeline.evidence import read_refusal, refusal_text
 from eval_pipeline.jsonl import Line, found, read_lines
 from eval_pipeline.records import Proposition, Reason, Refusal
+from eval_pipeline.tables import records, table_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]+")
@@ -37,14 +38,14 @@ class Fixture:
 
     def to_table(self) -> pa.Table:
         """The propositions as a table, whose metadata carries a refusal."""
-        rows = [asdict(proposition) for proposition in self.propositions]
-        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"refusal": refusal_text(self.refusal)}))
+        rows = (asdict(proposition) for proposition in self.propositions)
+        return table_of(rows, _SCHEMA.with_metadata({"refusal": refusal_text(self.refusal)}))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Fixture":
         """The fixture that `to_table` wrote."""
         return cls(
-            propositions=tuple(Proposition(**row) for row in table.to_pylist()),
+            propositions=tuple(Proposition(**row) for row in records(table)),
             refusal=read_refusal(table.schema.metadata[b"refusal"]),
         )
 

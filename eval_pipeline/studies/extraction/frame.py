@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import chain
 from math import ceil, floor
 from typing import Any
 
@@ -17,6 +18,7 @@ from eval_pipeline.studies.extraction.canaries import Canary, salted
 from eval_pipeline.studies.extraction.fixture import Fixture
 from eval_pipeline.studies.extraction.plan import AtMost, ExtractionPlan, Strategy
 from eval_pipeline.studies.extraction.spans import Span, carries_span, sound_spans
+from eval_pipeline.tables import records, rows_where, table_of
 
 _SPACE = re.compile(r"\s+")
 
@@ -93,8 +95,8 @@ class Frame:
 
     def to_table(self) -> pa.Table:
         """Propositions and spans as one table, whose metadata carries the counts."""
-        rows = [{"kind": "proposition", **asdict(unit), "state": unit.state.value} for unit in self.units]
-        rows += [
+        units = ({"kind": "proposition", **asdict(unit), "state": unit.state.value} for unit in self.units)
+        spans = (
             {
                 "kind": "span",
                 "entry_id": s.entry_id,
@@ -103,30 +105,27 @@ class Frame:
                 "premise": s.premise,
             }
             for s in self.spans
-        ]
-        rows += [
+        )
+        canaries = (
             {"kind": "canary", "entry_id": c.entry_id, "text": c.hypothesis, "signal_id": c.id, "premise": c.premise}
             for c in self.canaries
-        ]
+        )
         names = ("entries_cut_signals", "spans_over_budget", "calls_at_most")
         rest = json.dumps({name: getattr(self, name) for name in names})
-        return pa.Table.from_pylist(rows, schema=_SCHEMA.with_metadata({"frame": rest}))
+        return table_of(chain(units, spans, canaries), _SCHEMA.with_metadata({"frame": rest}))
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Frame":
         """The frame that `to_table` wrote."""
-        rows = table.to_pylist()
         return cls(
-            units=tuple(_unit(row) for row in rows if row["kind"] == "proposition"),
+            units=tuple(_unit(row) for row in records(rows_where(table, "kind", ["proposition"]))),
             spans=tuple(
                 GuardUnit(row["signal_id"], row["entry_id"], row["premise"], row["text"])
-                for row in rows
-                if row["kind"] == "span"
+                for row in records(rows_where(table, "kind", ["span"]))
             ),
             canaries=tuple(
                 Canary(row["signal_id"], row["entry_id"], row["premise"], row["text"])
-                for row in rows
-                if row["kind"] == "canary"
+                for row in records(rows_where(table, "kind", ["canary"]))
             ),
             **json.loads(table.schema.metadata[b"frame"]),
         )

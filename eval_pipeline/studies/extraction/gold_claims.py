@@ -9,6 +9,7 @@ import pyarrow as pa
 from eval_pipeline.records import Alignment, Kind, Label
 from eval_pipeline.stats.judged_clusters import JudgedClusters
 from eval_pipeline.studies.judge_calibration.gold import GoldSet
+from eval_pipeline.tables import rows_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +91,5 @@ def _labelled(claims: Sequence[GoldClaim], said: Mapping[str, str | None]) -> li
 
 
 def _said(judgments: pa.Table) -> dict[str, str | None]:
-    rows = judgments.select(["kind", "entry_id", "label"]).to_pylist()
-    return {row["entry_id"]: row["label"] for row in rows if row["kind"] == Kind.GOLD}
+    rows = rows_where(judgments, "kind", [Kind.GOLD]).select(["entry_id", "label"]).to_pylist()
+    return {row["entry_id"]: row["label"] for row in rows}

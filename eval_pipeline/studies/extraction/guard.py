@@ -12,6 +12,7 @@ from eval_pipeline.stats.binomial import lower_bound, shortfall_p_value
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.spans import SpanFacts, SpanStatus, span_facts, span_status
+from eval_pipeline.tables import rows_where
 
 
 class Reading(StrEnum):
@@ -58,7 +59,7 @@ def guard_findings(
 ) -> GuardFindings:
     """What the judged spans say of precision."""
     facts = None if snapshot.refusal else span_facts(snapshot)
-    rows = [row for row in judgments.select(_COLUMNS).to_pylist() if row["kind"] == Kind.SPAN]
+    rows = rows_where(judgments, "kind", [Kind.SPAN]).select(_COLUMNS).to_pylist()
     labels = [row["label"] for row in rows if row["label"]]
     supported, level, bar = (
         labels.count(Label.SUPPORTED),
@@ -86,7 +87,7 @@ def guard_findings(
     )
 
 
-_COLUMNS = ["kind", "label", "signal_id", "entry_id", "hypothesis", "premise"]
+_COLUMNS = ["label", "signal_id", "entry_id", "hypothesis", "premise"]
 
 
 def _worst_case(supported: int, judged: int, drawn: int) -> Interval | None:

@@ -16,6 +16,7 @@ from eval_pipeline.studies.extraction.asking import within_cap
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.repeats import Flips, flips_of
+from eval_pipeline.tables import records, rows_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +70,39 @@ class JudgeFindings:
 
 def judge_findings(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: ExtractionPlan) -> JudgeFindings:
     """What the judgments say of the judge that gave them."""
-    rows = judgments.to_pylist()
     judge = json.loads(judgments.schema.metadata[b"judge"])["judge"]
-    canaries = [row for row in rows if row["kind"] == Kind.CANARY]
+    canaries = rows_where(judgments, "kind", [Kind.CANARY])
+    rows, asked_again = list(records(_audited(judgments))), list(records(_repeated(judgments)))
     return JudgeFindings(
         screen=_audit(None, rows, plan),
         screen_by_quartile=tuple(
             _audit(quartile, [row for row in rows if row["quartile"] == quartile], plan) for quartile in range(1, 5)
         ),
-        flips=flips_of((Kind.SCREEN, Kind.SIGNAL), rows, plan),
-        span_flips=flips_of((Kind.SPAN,), rows, plan),
-        lost_signals=flips_of((Kind.SIGNAL,), rows, plan, labels=(Label.SUPPORTED,)),
-        lost_spans=flips_of((Kind.SPAN,), rows, plan, labels=(Label.SUPPORTED,)),
-        canaries=len(canaries),
-        canaries_unread=sum(row["label"] is None for row in canaries),
-        reasked=sum(row["unread"] is not None for row in rows),
-        calls=_calls(snapshot, frame, rows, plan, by_entry=standing_of(judge) is Standing.ORACLE),
+        flips=flips_of((Kind.SCREEN, Kind.SIGNAL), asked_again, plan),
+        span_flips=flips_of((Kind.SPAN,), asked_again, plan),
+        lost_signals=flips_of((Kind.SIGNAL,), asked_again, plan, labels=(Label.SUPPORTED,)),
+        lost_spans=flips_of((Kind.SPAN,), asked_again, plan, labels=(Label.SUPPORTED,)),
+        canaries=canaries.num_rows,
+        canaries_unread=canaries["label"].null_count,
+        reasked=judgments.num_rows - judgments["unread"].null_count,
+        calls=_calls(snapshot, frame, judgments, plan, by_entry=standing_of(judge) is Standing.ORACLE),
     )
+
+
+def _audited(judgments: pa.Table) -> pa.Table:
+    """Of the screen what it turned away, and of the propositions that are audited what was asked about one signal."""
+    columns = judgments.select(["unit", "kind", "quartile", "label"])
+    away = rows_where(rows_where(columns, "kind", [Kind.SCREEN]), "label", [Label.NOT_SUPPORTED])
+    audits = rows_where(columns, "kind", [Kind.AUDIT])["unit"].unique()
+    singly = rows_where(columns, "kind", [Kind.AUDIT, Kind.SIGNAL])
+    return pa.concat_tables([away, rows_where(singly, "unit", audits)])
+
+
+def _repeated(judgments: pa.Table) -> pa.Table:
+    """The repeats, and what they may be repeats of, in the order of the table."""
+    columns = judgments.select(["kind", "entry_id", "together", "premise", "hypothesis", "label", "hypothesis_sha256"])
+    again = rows_where(columns, "kind", [Kind.REPEAT])["hypothesis_sha256"].unique()
+    return rows_where(columns, "hypothesis_sha256", again)
 
 
 def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> ScreenAudit:
@@ -106,16 +123,14 @@ def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: Extractio
     )
 
 
-def _calls(
-    snapshot: Snapshot, frame: Frame, rows: Sequence[dict[str, Any]], plan: ExtractionPlan, *, by_entry: bool
-) -> Calls:
+def _calls(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: ExtractionPlan, *, by_entry: bool) -> Calls:
     """What was asked and what would have been; people's labels are asked for by entry, models whatever the entry is."""
-    settling = [row for row in rows if row["kind"] in (Kind.SCREEN, Kind.SIGNAL)]
-    judged = {row["unit"] for row in settling}
+    settling = rows_where(judgments.select(["kind", "unit", "key"]), "kind", [Kind.SCREEN, Kind.SIGNAL])
+    judged = set(settling["unit"].unique().to_pylist())
     exhaustive = {
         (unit.entry_id if by_entry else "", signal.content, unit.text)
         for unit in frame.judged_units
         if unit.id in judged
         for signal in within_cap(snapshot.signals_by_entry[unit.entry_id], plan)
     }
-    return Calls(asked=len({row["key"] for row in settling}), exhaustive=len(exhaustive))
+    return Calls(asked=len(settling["key"].unique()), exhaustive=len(exhaustive))

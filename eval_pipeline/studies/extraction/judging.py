@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.gold_claims import GoldClaim
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.repeats import drawn_again
+from eval_pipeline.tables import records, table_of
 
 _TEXT: pa.DataType = pa.string()
 _WHOLE: pa.DataType = pa.int64()
@@ -61,10 +62,23 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """All judgments in the order of the frame, who gave them, and why there are no more of them if there should be."""
+class Count:
+    """So many judgments of a kind gave a label, or for a reason none; both are None where nobody was asked."""
 
-    rows: tuple[dict[str, Any], ...]
+    kind: str
+    label: str | None
+    no_label: str | None
+    judgments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All judgments in the order of the frame, who gave them, and why there are no more of them if there should be.
+
+    They stand in a table, since there may be millions.
+    """
+
+    table: pa.Table
     judge: Mapping[str, Any]
     kind: str
     fingerprint: str
@@ -75,15 +89,32 @@ class Judged:
         """Whether the labels bind."""
         return standing_of(self.judge)
 
+    @property
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """Each judgment as a record; of a small table."""
+        return tuple(records(self.table))
+
+    def counts(self) -> list[Count]:
+        """How many judgments of each kind gave each label, or each reason for none."""
+        groups = self.table.group_by(["kind", "label", "no_label"]).aggregate([([], "count_all")])
+        columns = (groups[name].to_pylist() for name in ("kind", "label", "no_label", "count_all"))
+        return [Count(*row) for row in zip(*columns, strict=True)]
+
     def by_kind(self) -> list[dict[str, Any]]:
         """How many judgments of each kind gave which label, or why none; ordered by both."""
-        counts = Counter((row["kind"], row["label"] or row["no_label"] or "not_asked") for row in self.rows)
-        return [{"kind": kind, "label": label, "judgments": n} for (kind, label), n in sorted(counts.items())]
+        sums: Counter[tuple[str, str]] = Counter()
+        for count in self.counts():
+            sums[count.kind, count.label or count.no_label or "not_asked"] += count.judgments
+        return [{"kind": kind, "label": label, "judgments": n} for (kind, label), n in sorted(sums.items())]
+
+    def lines(self) -> Iterator[bytes]:
+        """The judgments as JSON Lines that can be replayed: each names the judge and holds all that its key covers."""
+        for row in records(self.table):
+            yield (json.dumps(_line(row, self), ensure_ascii=False) + "\n").encode("utf-8")
 
     def to_lines(self) -> bytes:
-        """The judgments as JSON Lines that can be replayed: each names the judge and holds all that its key covers."""
-        lines = [_line(row, self) for row in self.rows]
-        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8")
+        """The same at once; of a small table."""
+        return b"".join(self.lines())
 
     def to_table(self) -> pa.Table:
         """The judgments as a table, whose metadata names the judge."""
@@ -91,13 +122,27 @@ class Judged:
             {"judge": dict(self.judge), "kind": self.kind, "fingerprint": self.fingerprint}, sort_keys=True
         )
         about = {"judge": who, "refusal": refusal_text(self.refusal)}
-        return pa.Table.from_pylist(list(self.rows), schema=_SCHEMA.with_metadata(about))
+        return self.table.replace_schema_metadata(about)
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Iterable[dict[str, Any]],
+        *,
+        judge: Mapping[str, Any],
+        kind: str,
+        fingerprint: str,
+        refusal: Refusal | None,
+    ) -> "Judged":
+        """The judgments of these records."""
+        return cls(table_of(rows, _SCHEMA), judge, kind, fingerprint, refusal)
 
     @classmethod
     def from_table(cls, table: pa.Table) -> "Judged":
         """What `to_table` wrote."""
         who = json.loads(table.schema.metadata[b"judge"])
-        return cls(rows=tuple(table.to_pylist()), refusal=read_refusal(table.schema.metadata[b"refusal"]), **who)
+        refusal = read_refusal(table.schema.metadata[b"refusal"])
+        return cls(table=table.replace_schema_metadata(None), refusal=refusal, **who)
 
 
 def _line(row: dict[str, Any], judged: Judged) -> dict[str, Any]:
@@ -140,8 +185,8 @@ async def judge_frame(
         refusal = refusal_of(error)
     finally:
         await judge.close()
-    return Judged(
-        rows=tuple(_fields(row) for row in rows),
+    return Judged.of_rows(
+        (_fields(row) for row in rows),
         judge=judge.identity,
         kind=str(judge.identity["kind"]),
         fingerprint=fingerprint(judge),

@@ -1,7 +1,7 @@
 """What stands before a threshold: the questions that come first, in an order that is part of the rule."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -100,10 +100,9 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     pooled, rule = evidence.recall.pooled, plan.errors
     together = rule.counted_in == "calls"  # of all kinds, the guard's too, as the first version counted
     counted = (Kind.SCREEN, Kind.SIGNAL, Kind.SPAN) if together else (Kind.SCREEN, Kind.SIGNAL)
-    asked = [row for row in evidence.judged.rows if row["kind"] in counted]
-    unread = Counter(row["no_label"] for row in asked if row["no_label"])
+    asked, unread = _asked(evidence, counted)
     if together:
-        failed, all_of_them, what = sum(unread.values()), len(asked), "calls"
+        failed, all_of_them, what = unread.total(), asked, "calls"
     else:
         failed, all_of_them, what = pooled.undecided, pooled.judged + pooled.undecided, "propositions"
     if pooled.judged and failed <= rule.at_most * all_of_them:
@@ -117,6 +116,16 @@ def _untrustworthy(evidence: Evidence, plan: ExtractionPlan) -> Obstacle | None:
     return Obstacle(outcome, Refusal(Reason.UNTRUSTWORTHY, detail), advisory=False)
 
 
+def _asked(evidence: Evidence, kinds: Sequence[Kind]) -> tuple[int, Counter[str]]:
+    """How many judgments of these kinds there are, and how many of them have no label, by the reason."""
+    counts = [count for count in evidence.judged.counts() if count.kind in kinds]
+    unread: Counter[str] = Counter()
+    for count in counts:
+        if count.no_label:
+            unread[count.no_label] += count.judgments
+    return sum(count.judgments for count in counts), unread
+
+
 def _too_many_unread(evidence: Evidence, kind: Kind, plan: ExtractionPlan) -> Obstacle | None:
     """The obstacle, if more answers to this kind of call gave no label than the plan's budget for it allows."""
     allowed, what, excused = {
@@ -124,17 +133,16 @@ def _too_many_unread(evidence: Evidence, kind: Kind, plan: ExtractionPlan) -> Ob
         Kind.SIGNAL: (plan.errors.calls.signal, "questions about single signals", None),
         Kind.SPAN: (plan.errors.calls.guard, "spans", None),
     }[kind]
-    rows = evidence.judged.rows
-    asked = [row for row in rows if row["kind"] == kind and (excused is None or row["no_label"] != excused)]
-    unread = Counter(row["no_label"] for row in asked if row["no_label"])
-    if unread.total() <= allowed * len(asked):
+    asked, unread = _asked(evidence, (kind,))
+    asked -= unread.pop(excused, 0) if excused else 0
+    if unread.total() <= allowed * asked:
         return None
     why = ", ".join(f"{count} {name}" for name, count in sorted(unread.items()))
     worst = evidence.guard.worst_case if kind is Kind.SPAN else evidence.recall.worst_case
     number = "precision" if kind is Kind.SPAN else "recall"
     return _skip(
         Reason.UNTRUSTWORTHY,
-        f"{unread.total()} of {len(asked)} {what} gave no label ({why}), and the plan allows {allowed}; {number} may"
+        f"{unread.total()} of {asked} {what} gave no label ({why}), and the plan allows {allowed}; {number} may"
         f" lie anywhere {_range(worst)}; mend the judge and run again, what was judged is kept",
     )
 

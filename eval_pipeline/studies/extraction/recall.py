@@ -15,6 +15,7 @@ from eval_pipeline.studies.extraction.contrasts import contrast
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan, Strategy
 from eval_pipeline.studies.extraction.quartiles import Counts, counts_of
+from eval_pipeline.tables import rows_where
 
 NOT_RECORDED = "not recorded"
 
@@ -141,8 +142,7 @@ def _macro(counts: Counts) -> Fraction | None:
 
 
 def _entries_without_signals(judgments: pa.Table) -> int:
-    rows = zip(judgments["entry_id"].to_pylist(), judgments["kind"].to_pylist(), strict=True)
-    return len({entry_id for entry_id, kind in rows if kind == Kind.NO_SIGNALS})
+    return len(rows_where(judgments, "kind", [Kind.NO_SIGNALS])["entry_id"].unique())
 
 
 def _is_dense(words: int | None, at_least: int) -> bool:

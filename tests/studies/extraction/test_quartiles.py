@@ -46,7 +46,7 @@ def judgments_table(judgments):
         }
         for unit, kind, label in judgments
     ]
-    return Judged(tuple(rows), {}, "scripted", "", refusal=None).to_table()
+    return Judged.of_rows(rows, judge={}, kind="scripted", fingerprint="", refusal=None).to_table()
 
 
 def read_plainly(judgments, unreadable_signal):

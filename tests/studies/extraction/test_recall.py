@@ -13,7 +13,7 @@ from eval_pipeline.studies.extraction.plan import Strategy
 from eval_pipeline.studies.extraction.recall import recall_findings
 
 NO_FRAME = Frame((), (), (), entries_cut_signals=0, spans_over_budget=0, calls_at_most=0)
-NO_JUDGMENTS = Judged((), {}, "scripted", "", refusal=None).to_table()
+NO_JUDGMENTS = Judged.of_rows((), judge={}, kind="scripted", fingerprint="", refusal=None).to_table()
 
 
 def found_in(table, plan):

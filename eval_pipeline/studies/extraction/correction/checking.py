@@ -17,6 +17,7 @@ from eval_pipeline.human_check.sheet import Item, Rule, Said, Sheet, Task
 from eval_pipeline.records import Fate, Kind, Label, Reason, Refusal
 from eval_pipeline.studies.extraction.frame import Frame, GuardUnit, Unit
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
+from eval_pipeline.tables import rows_where
 
 _ENTRIES_AT_LEAST = 2  # one says nothing of how they differ
 _KEY_DIGITS = 16
@@ -61,7 +62,8 @@ class SampledSheet:
 def checkables(frame: Frame, snapshot: Snapshot, fates: pa.Table, judgments: pa.Table) -> tuple[Checkable, ...]:
     """Everything in the frame that people may be asked about: its propositions, then its spans."""
     fate_of = {row["unit"]: str(row["fate"]) for row in fates.select(["unit", "fate"]).to_pylist()}
-    label_of = {row["signal_id"]: row["label"] for row in judgments.to_pylist() if row["kind"] == Kind.SPAN}
+    spans = rows_where(judgments, "kind", [Kind.SPAN]).select(["signal_id", "label"])
+    label_of = {row["signal_id"]: row["label"] for row in spans.to_pylist()}
     propositions = (_proposition(unit, snapshot, fate_of[unit.id]) for unit in frame.judged_units)
     return (*propositions, *(_span(span, label_of.get(span.signal_id)) for span in frame.spans))
 

@@ -23,6 +23,7 @@ from eval_pipeline.studies.extraction.gold_claims import GoldClaim, gold_table
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.recall import RecallFindings
 from eval_pipeline.studies.extraction.uniformity import Estimate, UniformityFindings
+from eval_pipeline.tables import rows_where
 
 QUARTILES = 4
 _FIRST_LESS_LAST = (1, 0, 0, -1)
@@ -318,7 +319,7 @@ def _screened(entries: Sequence[str], judgments: pa.Table, plan: ExtractionPlan)
     """
     place = {entry_id: number for number, entry_id in enumerate(entries)}
     away, audited, missed = (np.zeros((len(entries), QUARTILES), dtype=np.int64) for _ in range(3))
-    rows = judgments.select(["unit", "kind", "entry_id", "quartile", "label"]).to_pylist()
+    rows = _of_turned_away(judgments).to_pylist()
     tried: dict[int, list[str | None]] = {}
     for row in rows:
         if row["kind"] in (Kind.AUDIT, Kind.SIGNAL):
@@ -335,3 +336,11 @@ def _screened(entries: Sequence[str], judgments: pa.Table, plan: ExtractionPlan)
         audited[cell] += row["unit"] in in_audit and (supported or None not in labels)
         missed[cell] += row["unit"] in in_audit and supported
     return Screened(away, audited, missed)
+
+
+def _of_turned_away(judgments: pa.Table) -> pa.Table:
+    """What was asked of the propositions that the screen turned away."""
+    asked = rows_where(judgments, "kind", [Kind.SCREEN, Kind.SIGNAL, Kind.AUDIT])
+    asked = asked.select(["unit", "kind", "entry_id", "quartile", "label"])
+    screens = rows_where(asked, "kind", [Kind.SCREEN])
+    return rows_where(asked, "unit", rows_where(screens, "label", [Label.NOT_SUPPORTED])["unit"])
