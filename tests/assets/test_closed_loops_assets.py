@@ -11,7 +11,7 @@ import pytest
 
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager
-from assets.resources import Clock, Home, StudyInputs
+from assets.resources import Clock, Home, Software, StudyInputs
 from assets.schedules import SCHEDULES, observations_variable, quarter_of, week_of
 from assets.studies.closed_loops import GENERATED, RECORDED, _found_assets, _found_checks, _given_assets, _given_checks
 from eval_pipeline.errors import PartitionUsed
@@ -40,6 +40,7 @@ class Bench:
         resources = {
             "home": Home(path=str(self.home)),
             "clock": Clock(),
+            "software": Software(),
             "inputs": StudyInputs(**given),
             "io_manager": EvidenceIOManager(home=str(self.home)),
         }

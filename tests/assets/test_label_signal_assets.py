@@ -10,7 +10,7 @@ import pytest
 from assets.build import build_defs
 from assets.io_managers import ALL_PARTITIONS, EvidenceIOManager
 from assets.partitions import TRACKS, label_signal_tracks
-from assets.resources import Home
+from assets.resources import Home, Software
 from assets.studies.label_signal import label_signal_verdict
 from eval_pipeline.bundled import bundled
 from eval_pipeline.errors import EvidenceRefused, InputRefused, SealBroken
@@ -65,7 +65,7 @@ def test_each_track_has_a_verdict_of_its_own_and_the_report_holds_them_all(
 ) -> None:
     verdicts = {key: run.asset_value("label_signal_verdict") for key, run in runs.items()}
     assert {key: verdict["track"] for key, verdict in verdicts.items()} == {key: key for key in KEYS}
-    report = runs["second"].asset_value("label_signal_report")
+    report = runs["second"].asset_value("label_signal_portfolio")
     assert list(report["tracks"]) == list(KEYS)
     for key in KEYS:
         sensitivity = report["tracks"][key]["sensitivity"]
@@ -120,7 +120,7 @@ def test_a_track_that_was_studied_under_another_plan_is_left_out_of_the_report_a
     text = bundled("plans/label-signal.toml").read_text("utf-8").replace("seed = 20260808", "seed = 1")
     plan = tmp_path / "other.toml"
     plan.write_text(text, "utf-8")
-    report = bench.run("first", plan=str(plan)).asset_value("label_signal_report")
+    report = bench.run("first", plan=str(plan)).asset_value("label_signal_portfolio")
     assert list(report["tracks"]) == ["first"]
     assert report["skipped_tracks"] == {"second": "it was studied under another plan; materialize it again"}
 
@@ -143,6 +143,7 @@ def test_no_path_leads_past_a_broken_seal(bench: Bench, runs: Any) -> None:
                 runs["first"].asset_value("adjudications"),
                 grounds,
                 broken,
+                software=Software(),
             )
         )
 
