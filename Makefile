@@ -20,6 +20,7 @@ check: $(STAMP)
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest tests/test_imports.py
+	@$(BIN)/python scripts/audit_dependencies.py
 
 bench: $(STAMP)
 	@$(BIN)/python -m benchmarks.statistics.bootstraps
