@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import tracemalloc
 import zipfile
 
 import pytest
@@ -121,3 +122,15 @@ def _refused(data):
     with pytest.raises(MalformedLog) as refusal:
         log_of("inspect", data, "run.eval")
     return refusal.value
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
+def test_of_a_member_that_is_too_large_no_more_is_held_than_the_limit(monkeypatch, method):
+    monkeypatch.setattr(archive, "MEMBER_BYTES", 10_000)
+    data = zipped({"a": b"0" * 60_000_000}, method=method)
+    tracemalloc.start()
+    try:
+        assert "found more than 10000 bytes" in fault(data)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()

@@ -74,6 +74,10 @@ def test_what_cannot_be_said_is_skipped_without_a_number(scores, intake, reason,
     assert said in verdict.detail
 
 
+def test_as_many_items_as_the_plan_asks_for_are_enough():
+    assert decided([1] * 17, AT_LEAST, smallest_items=17).outcome is Outcome.PASS
+
+
 def test_as_much_undecided_as_the_budget_allows_is_allowed():
     assert decided([1] * 18 + [ERRORED] * 2, AT_LEAST, undecided_at_most="1/10").reason is not Reason.UNTRUSTWORTHY
 
