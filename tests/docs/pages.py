@@ -13,6 +13,16 @@ _FENCED = re.compile(r"^```(?P<kind>\w*)(?P<more>[^\n]*)\n(?P<text>.*?)^```$", r
 _INDENTED = re.compile(r"(?:(?<=\n\n)|\A)(?:(?: {4})[^\n]*(?:\n|\Z))+")
 _EXITS = re.compile(r"exits (\d)")
 _OURS = ("eval-pipeline ", "make ")
+# Blocks that no test runs, and why; each must stand in the documentation.
+NOT_RUN = {
+    "eval-pipeline ui\n": "serves until it is ended; tests/ui opens it in a browser",
+    "make run\n": "installs into .venv first; the command that it then runs is run by tests/test_cli.py",
+    "make test\n": "is these tests",
+    "eval-pipeline run retry-limit | fire-rate | strategy-feedback | kpi-gates\n": "four names of one command, each of"
+    " which is run on its own page",
+    "eval-pipeline audit README.md docs/*.md\n": "needs the results of all bundled tracks; tests/test_documents.py"
+    " audits these pages with them",
+}
 VERDICTS = frozenset({0, 2, 3})  # exit statuses of a run that came to a verdict, whatever that is
 
 
@@ -56,3 +66,8 @@ def file_in(page: str, name: str) -> str:
 def _adjoin(text: str, first: "re.Match[str]", second: "re.Match[str]") -> bool:
     """Whether nothing stands between two blocks."""
     return not text[first.end() : second.start()].strip()
+
+
+def name_of(page: Path) -> str:
+    """Where a page is, from the clone's folder."""
+    return str(page.relative_to(PROJECT))

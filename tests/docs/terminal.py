@@ -76,7 +76,7 @@ class Terminal:
         with self._served() as programs:
             environment = {**self._environment(), "PATH": f"{programs}:{os.environ['PATH']}"}
             shell = ["bash", "--norc", "--noprofile", "-c", script]
-            subprocess.run(shell, cwd=self.folder, env=environment, check=True, timeout=300, stdin=subprocess.DEVNULL)
+            subprocess.run(shell, cwd=self.folder, env=environment, check=True, timeout=600, stdin=subprocess.DEVNULL)
         for place, block in enumerate(blocks):
             status = int((said / f"{place}.status").read_text())
             text = (said / str(place)).read_text("utf-8")
