@@ -10,7 +10,7 @@ import pytest
 
 from eval_pipeline.bundled import bundled
 from eval_pipeline.errors import LedgerBroken, PlanChanged
-from eval_pipeline.ledger import Kind, append, read_ledger, register_plan
+from eval_pipeline.ledger import Kind, append, append_made, read_ledger, register_plan
 from eval_pipeline.plan import read_plan
 from eval_pipeline.seal import SealedPlan, sealed
 from eval_pipeline.studies.judge_calibration.plan import CalibrationPlan
@@ -120,6 +120,23 @@ def test_processes_that_append_at_once_lose_no_line(tmp_path: Path) -> None:
     assert len(lines) == 40
     for who in range(4):
         assert [line.body["number"] for line in lines if line.body["who"] == who] == list(range(10))
+
+
+def _append_what_is_there(path: Path) -> None:
+    for _ in range(10):
+        append_made(path, Kind.VERDICT, lambda lines: {"after": len(lines)}, now=NOW)
+
+
+def test_a_line_that_is_made_of_those_before_it_has_seen_all_of_them(tmp_path: Path) -> None:
+    """Four processes at once, none of which writes between another's look and its line."""
+    path = tmp_path / "ledger.jsonl"
+    fork = multiprocessing.get_context("fork")
+    processes = [fork.Process(target=_append_what_is_there, args=(path,)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [line.body["after"] for line in read_ledger(path)] == list(range(40))
 
 
 def plan_with(**changes: object) -> SealedPlan:
