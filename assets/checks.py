@@ -12,8 +12,11 @@ from eval_pipeline.records import Outcome, Refusal
 from eval_pipeline.seal import SealedPlan
 
 
-def to_check(claim: Mapping[str, Any], *, asset: str) -> dg.AssetCheckResult:
-    """A claim of a verdict document as a check: only a pass is passed, and only a fail is an error."""
+def to_check(claim: Mapping[str, Any], *, asset: str | None = None) -> dg.AssetCheckResult:
+    """A claim of a verdict document as a check: only a pass is passed, and only a fail is an error.
+
+    The asset need not be named where all checks that are made together are of one.
+    """
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=claim["claim"],

@@ -10,8 +10,8 @@ from eval_pipeline.errors import InputRefused
 
 VARIABLE = "EVAL_PIPELINE_EXECUTOR"
 
-# Beside the definitions, what each step imports when it begins, which takes longer than a small step does. A module that
-# is not there is passed over.
+# Beside the definitions, what each step imports when it begins, which takes longer than a small step does. A module
+# that is not there is passed over.
 _PRELOADED = """
     assets.preloaded dagster._core.storage.base_storage dagster._core.instance.factory dagster_postgres pyarrow.dataset
     upath.core upath.implementations.local

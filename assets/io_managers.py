@@ -100,7 +100,7 @@ class EvidenceIOManager(dg.ConfigurableIOManager):
         if not context.has_asset_partitions:
             return self._read(context, "", of_type)
         if not (context.definition_metadata or {}).get(ALL_PARTITIONS):
-            return self._read(context, context.asset_partition_key, of_type)
+            return self._read(context, context.partition_key, of_type)  # of the run, since a check is of no partition
         runs, of_value = list(_lineage(context)), get_args(of_type)[1]
         return {
             key: self._read(context, key, of_value)

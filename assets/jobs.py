@@ -21,6 +21,12 @@ look_at_inputs = dg.define_asset_job(
     description="Reads the inputs of the extraction study once more; what rests on one that changed is stale then.",
 )
 
+extraction_workspaces = dg.define_asset_job(
+    "extraction_workspaces",
+    selection=dg.AssetSelection.groups("extraction_workspaces") | _GOLD,
+    description="Extraction completeness of one workspace of the corpus, as if the others were not there.",
+)
+
 human_check_draw = dg.define_asset_job(
     "human_check_draw",  # a name of its own: a job and an asset may not share one
     selection=(_SHEET.upstream() - _GOLD).without_checks() | _GOLD | dg.AssetSelection.assets("sealed_plan"),
@@ -60,4 +66,13 @@ LOOPS = [
     for study in STUDIES
 ]
 
-JOBS = [extraction, look_at_inputs, human_check_draw, judge_calibration, label_signal, imported, *LOOPS]
+JOBS = [
+    extraction,
+    extraction_workspaces,
+    look_at_inputs,
+    human_check_draw,
+    judge_calibration,
+    label_signal,
+    imported,
+    *LOOPS,
+]

@@ -1,8 +1,11 @@
 """What assets are partitioned by."""
 
 import dagster as dg
+from dagster._core.definitions.partitions.utils.base import INVALID_PARTITION_SUBSTRINGS
 
-from assets.resources import tracks_folder
+from assets.resources import StudyInputs, tracks_folder
+from assets.standing import standing_inputs
+from eval_pipeline.corpus.source import pinned
 from eval_pipeline.studies.label_signal.track import discover
 
 TRACKS = dg.DynamicPartitionsDefinition(name="label_signal_tracks")
@@ -20,4 +23,25 @@ def label_signal_tracks(context: dg.SensorEvaluationContext) -> dg.SensorResult 
     return dg.SensorResult(dynamic_partitions_requests=[TRACKS.build_add_request(new)])
 
 
-SENSORS = [label_signal_tracks]
+WORKSPACES = dg.DynamicPartitionsDefinition(name="workspaces")
+
+
+@dg.sensor(minimum_interval_seconds=600)
+def extraction_workspaces_offered(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Offers each workspace of the corpus that the environment names as a partition; to look, it reads the corpus."""
+    corpus = pinned(StudyInputs(**standing_inputs()).corpus)  # type: ignore[arg-type]  # texts, all of them
+    if corpus.refusal:
+        return dg.SkipReason(corpus.refusal.detail)
+    known = set(context.instance.get_dynamic_partitions(str(WORKSPACES.name)))
+    new = [workspace for workspace in corpus.workspaces if workspace not in known and can_be_partition(workspace)]
+    if not new:
+        return dg.SkipReason("no new workspace")
+    return dg.SensorResult(dynamic_partitions_requests=[WORKSPACES.build_add_request(new)])
+
+
+def can_be_partition(name: str) -> bool:
+    """Whether Dagster takes a name as that of a partition."""
+    return not any(part in name for part in INVALID_PARTITION_SUBSTRINGS)
+
+
+SENSORS = [label_signal_tracks, extraction_workspaces_offered]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import dagster as dg
 import pyarrow as pa
@@ -73,7 +74,11 @@ def judge_prompt(sealed_plan: SealedPlan) -> dg.MaterializeResult[dict[str, Any]
 @dg.asset(group_name=GROUP, kinds={"postgres", "parquet"}, code_version=CODE)
 def corpus(inputs: StudyInputs) -> dg.MaterializeResult[Snapshot]:
     """The entries and signals, read once from where they live; nothing downstream touches the source again."""
-    snapshot = pinned(inputs.corpus)
+    return materialized_corpus(pinned(inputs.corpus))
+
+
+def materialized_corpus(snapshot: Snapshot) -> dg.MaterializeResult[Snapshot]:
+    """A corpus with what it holds, versioned by its hash."""
     refusal = snapshot.refusal
     return materialized(
         snapshot,
@@ -102,7 +107,11 @@ def corpus_is_readable(corpus: Snapshot) -> dg.AssetCheckResult:
 @dg.asset(group_name=GROUP, kinds={"json", "parquet"}, code_version=CODE)
 def proposition_fixture(inputs: StudyInputs) -> dg.MaterializeResult[Fixture]:
     """The annotators' propositions, validated line by line and hashed."""
-    fixture = pinned_fixture(inputs.propositions_path)
+    return materialized_fixture(pinned_fixture(inputs.propositions_path))
+
+
+def materialized_fixture(fixture: Fixture) -> dg.MaterializeResult[Fixture]:
+    """A fixture with what it holds, versioned by its hash."""
     refusal = fixture.refusal
     return materialized(
         fixture,
@@ -383,7 +392,7 @@ _CLAIMS = {
 def claims(extraction_verdict: dict[str, Any]) -> Iterator[dg.AssetCheckResult]:
     """The verdict on each claim: only a pass is passed, and only a fail is an error."""
     for claim in extraction_verdict["claims"]:
-        yield to_check(claim, asset="extraction_verdict")
+        yield to_check(claim)
 
 
 _SHOWN = ("claim", "outcome", "reason", "estimate", "threshold", "advisory", "detail")
@@ -396,6 +405,7 @@ _SHOWN = ("claim", "outcome", "reason", "estimate", "threshold", "advisory", "de
     deps=["gold_set", "human_check", "judge_prompt", "proposition_fixture", "sealed_plan"],
 )
 def extraction_report(
+    context: dg.AssetExecutionContext,
     extraction_verdict: dict[str, Any],
     corpus: Snapshot,
     nli_judgments: Judged,
@@ -414,13 +424,18 @@ def extraction_report(
         losses=losses_by_entry(proposition_fates, corpus),
         inventions=precision_guard.inventions,
     )
-    out = Path(inputs.out) if inputs.out else home.out(GROUP)
+    out = out_of(Path(inputs.out) if inputs.out else home.out(GROUP), context)
     plot = bound_figure(extraction_verdict, uniformity_bound.histogram, figures.PAPER)
     return written(
         out,
         report_files(report, nli_judgments, entry_quartiles),
         {"bound": plot and dg.MetadataValue.md(figures.as_markdown(plot, label="Distribution of the bound"))},
     )
+
+
+def out_of(out: Path, context: dg.AssetExecutionContext) -> Path:
+    """The folder of the findings: that of the study, or within it one for the partition."""
+    return out / quote(context.partition_key, safe=" ") if context.has_partition_key else out
 
 
 CHAIN = Chain(

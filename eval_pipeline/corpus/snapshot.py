@@ -66,6 +66,28 @@ class Snapshot:
         """The entries by their ids."""
         return {entry.id: entry for entry in self.entries}
 
+    @cached_property
+    def workspaces(self) -> tuple[str, ...]:
+        """The workspaces of the entries, in order; an entry need not have one."""
+        return tuple(sorted({entry.workspace for entry in self.entries if entry.workspace}))
+
+    def of_workspace(self, workspace: str) -> "Snapshot":
+        """What of the corpus belongs to a workspace, as if the rest were not there; one that is not there is refused.
+
+        What was left out was left out of the whole, and stays counted.
+        """
+        if self.refusal:
+            return self
+        source = f"{self.source}, workspace {workspace!r}"
+        entries = tuple(entry for entry in self.entries if entry.workspace == workspace)
+        if not entries:
+            there = ", ".join(self.workspaces) or "none"
+            detail = f"the corpus has no entry of workspace {workspace!r}; name one that it has: {there}"
+            return Snapshot((), (), self.left_out, source, Refusal(Reason.CORPUS_EMPTY, detail))
+        ids = {entry.id for entry in entries}
+        signals = tuple(signal for signal in self.signals if signal.entry_id in ids)
+        return Snapshot(entries, signals, self.left_out, source, refusal=None)
+
     def to_table(self) -> pa.Table:
         """Both kinds of rows as one table, whose metadata carries the rest."""
         entries = (

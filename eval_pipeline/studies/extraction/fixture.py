@@ -1,6 +1,7 @@
 """The annotators' file: what stands in the entries, claim by claim; read strictly, and refused as a whole."""
 
 import re
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +36,16 @@ class Fixture:
     def hash(self) -> str | None:
         """The sha256 of what was read; None if it was refused."""
         return None if self.refusal else content_hash([asdict(proposition) for proposition in self.propositions])
+
+    def of_entries(self, entries: Container[str]) -> "Fixture":
+        """The propositions of some entries; where there are none, as if the file were empty."""
+        if self.refusal:
+            return self
+        own = tuple(proposition for proposition in self.propositions if proposition.entry_id in entries)
+        if own:
+            return Fixture(own, refusal=None)
+        detail = "the propositions file names no entry of the workspace; have its entries annotated"
+        return Fixture((), Refusal(Reason.FIXTURE_MISSING, detail))
 
     def to_table(self) -> pa.Table:
         """The propositions as a table, whose metadata carries a refusal."""
