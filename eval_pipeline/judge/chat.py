@@ -19,9 +19,11 @@ from eval_pipeline.judge.completion import (
     UnreadableBody,
     completion_of,
     event_of,
+    forms_of,
     message_of,
     retry_after_s,
     says_no_quota,
+    without_secret,
 )
 from eval_pipeline.judge.endpoint import Endpoint
 from eval_pipeline.judge.limit import LiveLimit
@@ -70,6 +72,7 @@ class ChatJudge:
         self._url = httpx.URL(f"{self._shown_url}/chat/completions")
         self._longest = endpoint.longest_answer or endpoint.max_tokens
         self._headers = _headers(endpoint.api_key)
+        self._secret = forms_of(endpoint.api_key)
         self._body = {"model": endpoint.model, **endpoint.decoding}
         self._identity = {
             "kind": self.kind,
@@ -211,7 +214,7 @@ class ChatJudge:
             async with asyncio.timeout(timeout_s):
                 response = await self._post(system, turn)
             if response.status_code == httpx.codes.OK:
-                completion = completion_of(response.content)
+                completion = without_secret(completion_of(response.content), self._secret)
                 used = completion.tokens or expected
                 return completion
             used, busy = NOTHING, response.status_code in BUSY_STATUS

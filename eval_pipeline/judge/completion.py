@@ -1,10 +1,13 @@
 """What a chat endpoint sent back, read: a completion, an event of the question, or the end of the run."""
 
+import base64
 import json
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -30,6 +33,7 @@ _TOO_LONG = (
 _FILTERED = ("content_filter", "content_policy_violation")
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 _MESSAGE_SHOWN = 200
+_SECRET_AT_LEAST, _NOT_SHOWN = 8, "(the key)"
 _COUNT_BELOW = 2**31
 
 
@@ -102,8 +106,30 @@ def message_of(body: bytes, *, secret: str) -> str:
     if not isinstance(text, str):
         return "no message"
     if secret:
-        text = text.replace(secret, "(the key)")
+        for form in (secret, *forms_of(secret)):
+            text = text.replace(form, _NOT_SHOWN)
     return " ".join(text.split())[:_MESSAGE_SHOWN] or "no message"
+
+
+def forms_of(secret: str) -> tuple[str, ...]:
+    """How a secret may stand in what a server says: as it is, as in an address, and in base64.
+
+    None of one so short that it may be a word of an answer, as what is given to a server that wants no key is.
+    """
+    if len(secret) < _SECRET_AT_LEAST:
+        return ()
+    coded = base64.b64encode(secret.encode()).decode("ascii").rstrip("=")
+    return tuple(dict.fromkeys((secret, quote(secret, safe=""), coded)))
+
+
+def without_secret(completion: Completion, forms: Sequence[str]) -> Completion:
+    """The completion with no form of the secret in its words, which are kept and shown."""
+    if completion.raw is None or not any(form in completion.raw for form in forms):
+        return completion
+    raw = completion.raw
+    for form in forms:
+        raw = raw.replace(form, _NOT_SHOWN)
+    return replace(completion, raw=raw)
 
 
 def text_of(body: bytes) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eval_pipeline.errors import MalformedJournal
+from eval_pipeline.errors import InputRefused, MalformedJournal
 from eval_pipeline.jsonl import parse_lines
 from eval_pipeline.judge.protocol import Judge, key_under
 from eval_pipeline.records import Alignment, Answer, Compliance, Judgment, Label, NoLabel, Question
@@ -185,6 +185,8 @@ def known_answers(
 
 
 def _new_file(folder: Path, run: str) -> TextIO:
+    if Path(run).name != run:
+        raise InputRefused(f"journal: found {run!r} as the name of a run, expected the name of a file; name it so")
     for number in count(1):
         name = f"{run}.jsonl" if number == 1 else f"{run}-{number}.jsonl"
         try:

@@ -54,9 +54,10 @@ class Place:
 
 
 def sentence(run: Begun) -> str:
-    """The one sentence with which a command refused: exit status 1, and nothing else on stderr but progress."""
+    """The one sentence with which a command refused: exit status 1, and on stderr no more but how it went on."""
     status, (_, err) = run.wait(), run.said
-    lines = [line for line in err.splitlines() if not re.match("judged: |asked [0-9]+ questions", line)]
+    told = re.compile("judged: |asked [0-9]+ questions|run [0-9a-f]{8} of ")
+    lines = [line for line in err.splitlines() if not told.match(line)]
     assert (status, len(lines)) == (1, 1), f"exit status {status}: {err}"
     assert lines[0].startswith("eval-pipeline: ")
     return lines[0].removeprefix("eval-pipeline: ")

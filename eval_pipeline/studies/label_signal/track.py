@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import MalformedTrack
 from eval_pipeline.jsonl import read_lines
+from eval_pipeline.loop import GENERATION
 from eval_pipeline.plan import Count, Exact, Section, Share, faults_of
 from eval_pipeline.studies.label_signal.rubric import Rubric
 from eval_pipeline.studies.label_signal.words import DepthName
@@ -20,6 +21,7 @@ TRACK, RUBRIC, ITEMS, RESPONSES = "track.toml", "rubric.toml", "items.jsonl", "r
 
 _ADD_IT = "add it"
 _Text = Annotated[str, Field(min_length=1)]
+_Name = Annotated[str, Field(pattern=f"^{GENERATION}$")]  # of files, as a generation is
 _Parsed = TypeVar("_Parsed", bound=BaseModel)
 
 
@@ -58,7 +60,7 @@ class Design(Section):
 class About(Section):
     """track.toml."""
 
-    key: _Text
+    key: _Name
     title: _Text
     depth: DepthName
     question: _Text
