@@ -1,5 +1,6 @@
 """A track: its items, the answers of the systems, the failures planted in them, and its rubric, from one folder."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.errors import MalformedTrack
@@ -21,7 +22,15 @@ TRACK, RUBRIC, ITEMS, RESPONSES = "track.toml", "rubric.toml", "items.jsonl", "r
 
 _ADD_IT = "add it"
 _Text = Annotated[str, Field(min_length=1)]
-_Name = Annotated[str, Field(pattern=f"^{GENERATION}$")]  # of files, as a generation is
+
+
+def _names_files(value: str) -> str:
+    if not re.fullmatch(GENERATION, value):
+        raise ValueError("a name of letters, digits, '-', '_' and '.', 64 at most, a letter or a digit first")
+    return value
+
+
+_Name = Annotated[str, AfterValidator(_names_files)]  # documents of the track are called by it
 _Parsed = TypeVar("_Parsed", bound=BaseModel)
 
 

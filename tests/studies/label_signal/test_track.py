@@ -54,7 +54,7 @@ def test_a_track_is_read_as_it_stands(small: Track) -> None:
     ("old", "new", "fault"),
     [
         ('key = "small"\n', "", "track.toml, field 'key': found nothing, expected a value; add it"),
-        ('key = "small"', 'key = ""', "field 'key': found \"\", expected String should have at least 1 character"),
+        ('key = "small"', 'key = ""', "field 'key': found \"\", expected a name of letters"),
         ('"production"', '"deep"', "field 'depth': found \"deep\", expected 'exploratory', 'pilot' or 'production'"),
         ('reference = "old"', 'reference = "oldest"', "expected a reference among the systems, and 'oldest' is none"),
         ('["old", "new"]', '["old", "old"]', "expected systems of different names"),
