@@ -1,11 +1,15 @@
 """What assets are partitioned by."""
 
+from pathlib import Path
+from urllib.parse import quote
+
 import dagster as dg
 from dagster._core.definitions.partitions.utils.base import INVALID_PARTITION_SUBSTRINGS
 
-from assets.resources import StudyInputs, tracks_folder
+from assets.resources import tracks_folder
 from assets.standing import standing_inputs
-from eval_pipeline.corpus.source import pinned
+from eval_pipeline.corpus.snapshot import Snapshot
+from eval_pipeline.corpus.source import SAMPLE, pinned
 from eval_pipeline.studies.label_signal.track import discover
 
 TRACKS = dg.DynamicPartitionsDefinition(name="label_signal_tracks")
@@ -23,13 +27,14 @@ def label_signal_tracks(context: dg.SensorEvaluationContext) -> dg.SensorResult 
     return dg.SensorResult(dynamic_partitions_requests=[TRACKS.build_add_request(new)])
 
 
+WORKSPACES_PREFIX = "workspaces"  # of the keys of the chain that is partitioned by them
 WORKSPACES = dg.DynamicPartitionsDefinition(name="workspaces")
 
 
 @dg.sensor(minimum_interval_seconds=600)
 def extraction_workspaces_offered(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """Offers each workspace of the corpus that the environment names as a partition; to look, it reads the corpus."""
-    corpus = pinned(StudyInputs(**standing_inputs()).corpus)  # type: ignore[arg-type]  # texts, all of them
+    corpus = standing_corpus()
     if corpus.refusal:
         return dg.SkipReason(corpus.refusal.detail)
     known = set(context.instance.get_dynamic_partitions(str(WORKSPACES.name)))
@@ -37,6 +42,17 @@ def extraction_workspaces_offered(context: dg.SensorEvaluationContext) -> dg.Sen
     if not new:
         return dg.SkipReason("no new workspace")
     return dg.SensorResult(dynamic_partitions_requests=[WORKSPACES.build_add_request(new)])
+
+
+def standing_corpus() -> Snapshot:
+    """The corpus that the environment names, or the sample."""
+    return pinned(standing_inputs().get("corpus", SAMPLE))
+
+
+def folder_of(out: Path, partition: str) -> Path:
+    """The folder of a partition's findings within that of a study; no name leads out of it."""
+    name = quote(partition, safe=" ")
+    return out / (name if name.strip(".") else name.replace(".", "%2E"))
 
 
 def can_be_partition(name: str) -> bool:

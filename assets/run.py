@@ -17,12 +17,12 @@ from dagster._core.instance.ref import InstanceRef
 from assets.build import build_defs
 from assets.history import end_dead_runs, history_kept
 from assets.jobs import group_of
-from assets.partitions import TRACKS
+from assets.partitions import TRACKS, WORKSPACES, WORKSPACES_PREFIX, can_be_partition
 from assets.resources import PROJECT, Home, StudyInputs, home_folder, judge_endpoint
 from assets.staleness import stale_assets
 from eval_pipeline.bundled import bundled
 from eval_pipeline.corpus.source import pinned
-from eval_pipeline.errors import Interrupted, OutputRefused, SealBroken
+from eval_pipeline.errors import InputRefused, Interrupted, OutputRefused, SealBroken
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
@@ -79,12 +79,33 @@ def _instance(home: Path) -> DagsterInstance:
 def run_study(study: str, inputs: Mapping[str, Any]) -> StudyRun:
     """Runs the job of a study with these inputs; whatever an asset refuses is raised as it was raised there."""
     with _executed(study, inputs) as result:
-        (report,) = (
-            event.materialization.metadata["report"].value
-            for event in result.get_asset_materialization_events()
-            if event.asset_key == dg.AssetKey(f"{study}_report")
-        )
-        return StudyRun(result.asset_value(f"{study}_verdict"), Path(str(report)).parent)
+        return _study_run(result, dg.AssetKey(f"{study}_report"), dg.AssetKey(f"{study}_verdict"))
+
+
+def run_workspace(inputs: Mapping[str, Any], workspace: str) -> StudyRun:
+    """Runs the extraction study of one workspace of the corpus, as if the others were not there.
+
+    Raises: InputRefused: the corpus has no such workspace, or Dagster takes no such name; what an asset refuses.
+    """
+    corpus = pinned(inputs["corpus"])
+    if not (corpus.refusal or workspace in corpus.workspaces):
+        there = ", ".join(corpus.workspaces) or "none"
+        raise InputRefused(f"the corpus has no entry of workspace {workspace!r}; name one that it has: {there}")
+    if not can_be_partition(workspace):
+        raise InputRefused(f"workspace {workspace!r} cannot be a partition, whose names Dagster restricts; run all")
+    offer_workspaces([workspace])
+    with _executed("extraction_workspaces", inputs, partition=workspace) as result:
+        keys = (dg.AssetKey([WORKSPACES_PREFIX, f"extraction_{name}"]) for name in ("report", "verdict"))
+        return _study_run(result, *keys)
+
+
+def _study_run(result: dg.ExecuteInProcessResult, report: dg.AssetKey, verdict: dg.AssetKey) -> StudyRun:
+    (written,) = (
+        event.materialization.metadata["report"].value
+        for event in result.get_asset_materialization_events()
+        if event.asset_key == report
+    )
+    return StudyRun(result.asset_value(verdict), Path(str(written)).parent)
 
 
 def materialize_sheet(inputs: Mapping[str, Any]) -> None:
@@ -121,9 +142,18 @@ def run_loop(study: str, inputs: Mapping[str, Any]) -> StudyRun:
 
 def offer_tracks(tracks: Sequence[str]) -> None:
     """Makes tracks partitions, so that the user interface offers them before its sensor has looked."""
+    _offer(TRACKS, tracks)
+
+
+def offer_workspaces(workspaces: Sequence[str]) -> None:
+    """Makes workspaces partitions, so that the user interface offers them before its sensor has looked."""
+    _offer(WORKSPACES, [workspace for workspace in workspaces if can_be_partition(workspace)])
+
+
+def _offer(partitions: dg.DynamicPartitionsDefinition, keys: Sequence[str]) -> None:
     home = dagster_home()
     with _instance(home) as instance, history_kept(home):
-        instance.add_dynamic_partitions(str(TRACKS.name), list(tracks))
+        instance.add_dynamic_partitions(str(partitions.name), list(keys))
 
 
 @contextlib.contextmanager

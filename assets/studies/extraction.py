@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import dagster as dg
 import pyarrow as pa
 
 from assets.checks import refusal_check, seal_check, to_check
 from assets.metadata import materialized
+from assets.partitions import folder_of
 from assets.plans import materialized_plan
 from assets.progress import log_progress
 from assets.provenance import Chain, provenance_asset, written
@@ -435,7 +435,7 @@ def extraction_report(
 
 def out_of(out: Path, context: dg.AssetExecutionContext) -> Path:
     """The folder of the findings: that of the study, or within it one for the partition."""
-    return out / quote(context.partition_key, safe=" ") if context.has_partition_key else out
+    return folder_of(out, context.partition_key) if context.has_partition_key else out
 
 
 CHAIN = Chain(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import dagster as dg
 
-from assets.partitions import WORKSPACES
+from assets.partitions import WORKSPACES, WORKSPACES_PREFIX
 from assets.resources import StudyInputs
 from assets.studies import extraction, extraction_annotators, extraction_correction
 from eval_pipeline.corpus.snapshot import Snapshot
@@ -15,7 +15,6 @@ from eval_pipeline.corpus.source import pinned
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
 
 GROUP = "extraction_workspaces"
-PREFIX = "workspaces"
 
 _SAME = [
     extraction.sealed_plan,
@@ -47,7 +46,7 @@ _CHECKS = [
 
 
 @dg.asset(
-    key_prefix=PREFIX,
+    key_prefix=WORKSPACES_PREFIX,
     group_name=GROUP,
     kinds={"postgres", "parquet"},
     code_version=extraction.CODE,
@@ -59,12 +58,12 @@ def corpus(context: dg.AssetExecutionContext, inputs: StudyInputs) -> dg.Materia
 
 
 @dg.asset(
-    key_prefix=PREFIX,
+    key_prefix=WORKSPACES_PREFIX,
     group_name=GROUP,
     kinds={"json", "parquet"},
     code_version=extraction.CODE,
     partitions_def=WORKSPACES,
-    ins={"corpus": dg.AssetIn(key_prefix=PREFIX)},
+    ins={"corpus": dg.AssetIn(key_prefix=WORKSPACES_PREFIX)},
 )
 def proposition_fixture(corpus: Snapshot, inputs: StudyInputs) -> dg.MaterializeResult[Fixture]:
     """The annotators' propositions of the workspace's entries; those of an entry that is nowhere belong to none."""
@@ -74,7 +73,7 @@ def proposition_fixture(corpus: Snapshot, inputs: StudyInputs) -> dg.Materialize
 def _keys() -> dict[dg.AssetKey, dg.AssetKey]:
     """The keys of this chain by those of the whole corpus."""
     names = {key for asset in [*_SAME, extraction.corpus, extraction.proposition_fixture] for key in asset.keys}
-    return {key: dg.AssetKey([PREFIX, *key.path]) for key in names}
+    return {key: dg.AssetKey([WORKSPACES_PREFIX, *key.path]) for key in names}
 
 
 def _partitioned(assets: Iterable[dg.AssetsDefinition]) -> list[dg.AssetsDefinition]:

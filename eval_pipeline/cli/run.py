@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
+from assets.partitions import folder_of
 from assets.resources import tracks_folder
-from assets.run import run_study, run_tracks
+from assets.run import run_study, run_tracks, run_workspace
 from assets.standing import variable_of
 from eval_pipeline.cli.findings import conclude, conclude_tracks, progress_shown
 from eval_pipeline.cli.loops import add_loops
@@ -16,6 +17,7 @@ from eval_pipeline.cli.options import (
     CapUsd,
     absolute,
     caps,
+    out_folder,
     require_file,
     resolved,
     safe_corpus,
@@ -82,13 +84,17 @@ def extraction(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the last run; refused if judge, prompt or plan differ.")
     ] = False,
+    workspace: Annotated[
+        str | None, typer.Option(help="One workspace of the corpus by itself, into a folder of its own within --out.")
+    ] = None,
 ) -> None:
     """Extraction completeness: recall, positional uniformity and precision of extracted signals.
 
     Exits 0 if all claims pass or warn, 1 if something is broken, 2 if a claim fails, 3 if none fails and one is
     skipped.
     """
-    folder = set_aside(out, "extraction", VERDICT)
+    folder = out_folder(out, "extraction")
+    set_aside(str(folder_of(folder, workspace) if workspace is not None else folder), "extraction", VERDICT)
     files = {
         "--propositions": propositions,
         "--plan": plan,
@@ -103,7 +109,7 @@ def extraction(
         "propositions": absolute(propositions),
         "judge": with_absolute_file(judge),
         "plan": absolute(plan),
-        "out": folder,
+        "out": str(folder),
         "persist_code": absolute(persist_code),
         "human_check": absolute(human_check),
         "gold": absolute(gold),
@@ -112,7 +118,7 @@ def extraction(
         **caps(cap_requests, cap_tokens, cap_usd),
     }
     with progress_shown():
-        done = run_study("extraction", inputs)
+        done = run_study("extraction", inputs) if workspace is None else run_workspace(inputs, workspace)
     _refuse_broken_input(done.document)
     conclude(done.document, done.out, VERDICT)
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from assets.partitions import standing_corpus
 from assets.resources import tracks_folder
-from assets.run import WORKSPACE, dagster_home, offer_tracks
+from assets.run import WORKSPACE, dagster_home, offer_tracks, offer_workspaces
 from eval_pipeline.cli.guard import run_guarded
 from eval_pipeline.errors import Refused
 from eval_pipeline.studies.label_signal.track import discover
@@ -25,6 +26,7 @@ def ui(
     _require_free(host, port)
     environment = os.environ | {"DAGSTER_HOME": str(dagster_home())}
     offer_tracks(list(discover(tracks_folder()).folders))
+    offer_workspaces(standing_corpus().workspaces)
     if not _is_loopback(host):
         typer.echo(
             f"eval-pipeline: other machines reach {host}, and the user interface asks nobody who they are: whoever"
