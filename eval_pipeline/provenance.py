@@ -54,9 +54,9 @@ def read_provenance(data: bytes, what: str) -> Provenance:
     except ValidationError as error:
         fault = error.errors()[0]
         place = "/".join(str(part) for part in fault["loc"]) or "the whole"
+        shown = "what is no JSON" if isinstance(fault["input"], bytes) else found(fault["input"])
         raise EvidenceRefused(
-            f"{what} is no provenance: {place}: found {found(fault['input'])}, {fault['msg'].lower()}; put it back as"
-            " the run wrote it"
+            f"{what} is no provenance: {place}: found {shown} ({fault['msg']}); put it back as the run wrote it"
         ) from None
 
 

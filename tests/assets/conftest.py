@@ -1,11 +1,9 @@
 """A small corpus whose truth is known by construction, and the extraction job in a home and a history of its own."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -13,47 +11,15 @@ import pytest
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager
 from assets.resources import Home
+from tests.small_corpus import write_small_corpus
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-Rows = list[dict[str, Any]]
-
-
-def write_lines(path: Path, rows: Rows) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="session")
 def small_corpus() -> Callable[[Path], Path]:
-    """Writes three notes of four sentences, a signal with its span and a proposition for each, to a folder."""
-
-    def write(folder: Path) -> Path:
-        entries: Rows = []
-        signals: Rows = []
-        propositions: Rows = []
-        for note in (1, 2, 3):
-            sentences = [f"Crew {note} replaced valve {10 * note + q} at the harbour station." for q in (1, 2, 3, 4)]
-            content = " ".join(sentences)
-            entries.append({"lookup_key": f"note-{note}", "workspace": "north", "band": "triage", "content": content})
-            for quartile, sentence in enumerate(sentences, 1):
-                valve, start = 10 * note + quartile, content.index(sentence)
-                signals.append(
-                    {
-                        "lookup_key": f"signal-{valve}",
-                        "entry_id": f"note-{note}",
-                        "content": f"Valve {valve} replaced by crew {note} at harbour station",
-                        "provenance": {"span": {"start": start, "end": start + len(sentence)}},
-                    }
-                )
-                said = f"At the harbour station crew {note} replaced valve {valve}."
-                propositions.append({"entry_id": f"note-{note}", "quartile": quartile, "proposition": said})
-        write_lines(folder / "entries.jsonl", entries)
-        write_lines(folder / "signals.jsonl", signals)
-        write_lines(folder / "propositions.jsonl", propositions)
-        return folder
-
-    return write
+    """Writes a small corpus to a folder."""
+    return write_small_corpus
 
 
 @dataclass(frozen=True)
