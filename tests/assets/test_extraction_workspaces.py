@@ -13,6 +13,8 @@ from assets.io_managers import EvidenceIOManager
 from assets.partitions import WORKSPACES, can_be_partition, extraction_workspaces_offered, folder_of
 from assets.resources import Home
 from eval_pipeline.bundled import bundled
+from eval_pipeline.cli.main import main
+from tests.history import kept_in_memory
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 TWO = ("north", "south/east")
@@ -179,3 +181,40 @@ def test_no_name_of_a_workspace_leads_out_of_the_folder_of_the_study() -> None:
     folder = Path("/out")
     assert {folder_of(folder, name).parent for name in ("a/b", "..", ".", "../..", "a b", "ü")} == {folder}
     assert [can_be_partition(name) for name in ("a/b", "..", "a\nb", "a...b")] == [True, True, False, False]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs the command line in this process: its exit status and what it says."""
+    (tmp_path / "dagster").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    monkeypatch.setenv("EVAL_PIPELINE_HOME", str(tmp_path / "home"))
+
+    def run(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["eval-pipeline", *arguments])
+        with kept_in_memory(), pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(str(ended.value.code)), said.out + said.err
+
+    return run
+
+
+def test_the_command_line_runs_one_workspace_into_a_folder_of_its_own(
+    command: Any, corpora: dict[str, Path], plan: Path, tmp_path: Path
+) -> None:
+    where = ["--corpus", str(corpora["all"]), "--plan", str(plan), "--out", str(tmp_path / "out")]
+    status, said = command("run", "extraction", *where, "--workspace", "south/east")
+    assert status == 3, said  # too few entries to decide
+    verdict = json.loads((tmp_path / "out" / "south%2Feast" / "verdict.json").read_text())
+    assert (verdict["frame"]["entries"], verdict["claims"][0]["estimate"]) == (3, 0.75)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["south%2Feast"]
+
+
+def test_a_workspace_that_the_corpus_has_not_is_refused_with_those_that_it_has(
+    command: Any, corpora: dict[str, Path]
+) -> None:
+    assert command("run", "extraction", "--corpus", str(corpora["all"]), "--workspace", "west") == (
+        1,
+        "eval-pipeline: the corpus has no entry of workspace 'west'; name one that it has: north, south/east\n",
+    )
