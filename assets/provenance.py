@@ -1,7 +1,7 @@
 """Provenance as assets: at the end of each chain, what its findings rest on, by its content."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,19 @@ class Chain:
         return f"{self.study}_verdict"
 
 
-def written(out: Path, files: Mapping[str, bytes], about: Mapping[str, Any]) -> dg.MaterializeResult[dict[str, str]]:
+def written(
+    out: Path, files: Mapping[str, bytes | Iterable[bytes]], about: Mapping[str, Any]
+) -> dg.MaterializeResult[dict[str, str]]:
     """The findings, written to their folder; the value is the hash of each file."""
     for name, data in files.items():
         write_atomically(out / name, data)
-    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    hashes = {name: _hash(out / name) for name in sorted(files)}
     return materialized(hashes, {"report": dg.MetadataValue.path(str(out / "report.html")), **about})
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def provenance_asset(chain: Chain) -> dg.AssetsDefinition:

@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -59,8 +60,8 @@ def read_refusal(text: str | bytes) -> Refusal | None:
     return Refusal(Reason(fields["reason"]), fields["detail"]) if fields else None
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Writes the whole file or leaves what was there.
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Writes the whole file, at once or a part after the other, or leaves what was there.
 
     Raises: OutputRefused: the folder cannot be made or written to.
     """
@@ -68,7 +69,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
             try:
-                file.write(data)
+                file.writelines([data] if isinstance(data, bytes) else data)
                 file.flush()
                 os.fsync(file.fileno())
                 Path(file.name).chmod(0o644)

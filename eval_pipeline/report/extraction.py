@@ -1,6 +1,6 @@
 """The report of the extraction study: the verdict first, with its reason in words; then what it rests on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +46,13 @@ class ReportInput:
     inventions: Sequence[Invention]
 
 
-def report_files(report: ReportInput, judged: Judged, quartiles: pa.Table) -> dict[str, bytes]:
-    """The findings as files, by their names; the verdict comes last, so that where it stands the others do."""
+def report_files(report: ReportInput, judged: Judged, quartiles: pa.Table) -> dict[str, bytes | Iterable[bytes]]:
+    """The findings as files, by their names; the verdict comes last, so that where it stands the others do.
+
+    The judgments, of which there may be a million, are given line by line.
+    """
     return {
-        "judgments.jsonl": judged.to_lines(),
+        "judgments.jsonl": judged.lines(),
         "entry_quartiles.parquet": table_bytes(quartiles),
         "report.md": as_markdown(report).encode("utf-8"),
         "report.html": as_html(report).encode("utf-8"),
