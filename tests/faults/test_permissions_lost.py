@@ -18,7 +18,6 @@ from tests.faults.conftest import Place, Undisturbed, found_in, left_half_done, 
 LOST = {
     "home": ("home", 0o555, "home/"),
     "history": ("home/dagster", 0o555, "home/dagster"),
-    "journals": ("home/journals/*", 0o555, "home/journals/"),
     "an earlier journal": ("home/journals/*/*.jsonl", 0o000, "home/journals/"),
     "evidence": ("home/evidence/*", 0o555, "home/evidence/"),
     "findings": ("out", 0o555, "out"),

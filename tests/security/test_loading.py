@@ -30,9 +30,10 @@ def _faults(tree: ast.AST) -> Iterator[str]:
             yield from (f"{name}(shell=...)" for word in node.keywords if word.arg == "shell")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_loads_or_calls_what_could_run_what_it_reads(path: Path) -> None:
-    assert list(_faults(ast.parse(path.read_text("utf-8")))) == []
+def test_no_module_loads_or_calls_what_could_run_what_it_reads() -> None:
+    assert len(MODULES) > 100
+    found = {str(path.relative_to(ROOT)): list(_faults(ast.parse(path.read_text("utf-8")))) for path in MODULES}
+    assert {path: faults for path, faults in found.items() if faults} == {}
 
 
 @pytest.mark.parametrize(
