@@ -18,6 +18,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from tests.verified_runs import every_run_verified
+
 from tests.s3 import S3, s3_server
 
 _HBA = """\
@@ -32,6 +34,22 @@ _AS_NEW = """
     GRANT USAGE ON SCHEMA public TO PUBLIC;
 """
 _OPTIONS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "log_line_prefix=%d ")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that has every run of the tests verified."""
+    parser.addoption("--verify-runs", action="store_true", help="Verify every run that the tests make, at its end.")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def runs_verified(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Verifies the runs, if it was asked for: it takes about as long as they do."""
+    if not request.config.getoption("--verify-runs"):
+        yield
+        return
+    with every_run_verified() as verified:
+        yield
+    assert verified or request.session.testsfailed or not request.session.testscollected, "no run was verified"
 
 
 @dataclass(frozen=True)

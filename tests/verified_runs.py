@@ -1,0 +1,39 @@
+"""An option of pytest: every run that the tests make through the command line or `assets.run` is verified at its end."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets import run
+from assets.resources import Home, evidence_location, home_folder, s3_endpoint
+from assets.verification import Recorded, verify
+from eval_pipeline.provenance import PROVENANCE, read_provenance_of
+from eval_pipeline.store import store_at
+
+
+@contextlib.contextmanager
+def every_run_verified() -> Iterator[list[str]]:
+    """While the block is on, a run that came to its end and does not verify fails the test that made it.
+
+    Gives the studies of the runs that were verified.
+    """
+    executed, verified = run._executed, []
+
+    @contextlib.contextmanager
+    def and_verified(job: str, inputs: dict[str, Any], **more: Any) -> Iterator[Any]:
+        with executed(job, inputs, **more) as result:
+            yield result
+        home = Home(path=str(home_folder()))
+        out = Path(inputs["out"]) if inputs.get("out") else home.out(job.replace("_", "-"))
+        if not (out / PROVENANCE).is_file():
+            return
+        store = store_at(evidence_location() or str(home_folder() / "evidence"), endpoint=s3_endpoint())
+        found = verify(Recorded(read_provenance_of(out), store, home.ledger, home.locks, out))
+        verified.append(found.study)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_executed", and_verified)
+        yield verified
