@@ -23,7 +23,7 @@ CODE = "1"  # raised when the meaning of the asset changes, not when its code do
     group_name=GROUP,
     kinds={"json", "html"},
     code_version=CODE,
-    deps=["gold_set", "judge_prompt", "proposition_fixture"],
+    deps=["gold_set", "judge_prompt", "persist_code", "proposition_fixture"],
 )
 def extraction_history(
     context: dg.AssetExecutionContext,
