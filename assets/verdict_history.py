@@ -1,6 +1,6 @@
 """Histories as assets: a verdict is entered in the ledger, and shown beside those that were entered before it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ def entered(
         "look": claims[0]["look"] if claims else None,
         "runs": history["runs"],
         "claims": [{name: claim[name] for name in _SHOWN} for claim in claims],
-        "findings": _of_this_look(history) or "nothing turned, and nothing is shown to have moved",
+        "findings": _of_this_look(history, {claim["claim"] for claim in claims})
+        or "nothing turned, and nothing is shown to have moved",
         "history": dg.MetadataValue.path(str(page)),
     }
     charts = {f"chart_{name}": dg.MetadataValue.md(chart) for name, chart in charts_as_markdown(history).items()}
@@ -64,7 +65,7 @@ def entered(
     return materialized(history, about | charts, version=content_hash(look))
 
 
-def _of_this_look(history: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What is to be told of the last point of each claim."""
-    last = [claim["points"][-1] for claim in history["claims"]]
+def _of_this_look(history: Mapping[str, Any], made: Collection[str]) -> list[dict[str, str]]:
+    """What is to be told of the last point of each claim that this look made."""
+    last = [claim["points"][-1] for claim in history["claims"] if claim["claim"] in made]
     return [{"finding": sentence} for point in last for sentence in point["findings"]]
