@@ -18,8 +18,19 @@ def records(table: pa.Table, columns: Sequence[str] | None = None) -> Iterator[d
 
 def rows_where(table: pa.Table, column: str, values: Iterable[Any]) -> pa.Table:
     """The rows whose column holds one of these values, in their order."""
+    return table.filter(_holds(table, column, values))
+
+
+def rows_where_both(
+    table: pa.Table, first: tuple[str, Iterable[Any]], second: tuple[str, Iterable[Any]], *, columns: Sequence[str]
+) -> pa.Table:
+    """Some columns of the rows that two columns of them hold one of their values in, in their order."""
+    return table.select(columns).filter(pc.and_(_holds(table, *first), _holds(table, *second)))
+
+
+def _holds(table: pa.Table, column: str, values: Iterable[Any]) -> Any:
     wanted = pa.array(list(values), type=table.schema.field(column).type)
-    return table.filter(pc.is_in(table[column], value_set=wanted))
+    return pc.is_in(table[column], value_set=wanted)
 
 
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

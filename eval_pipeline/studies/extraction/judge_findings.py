@@ -16,7 +16,7 @@ from eval_pipeline.studies.extraction.asking import within_cap
 from eval_pipeline.studies.extraction.frame import Frame
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.extraction.repeats import Flips, flips_of
-from eval_pipeline.tables import records, rows_where
+from eval_pipeline.tables import records, rows_where, rows_where_both
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,13 @@ def _audited(judgments: pa.Table) -> pa.Table:
 
 def _repeated(judgments: pa.Table) -> pa.Table:
     """The repeats, and what they may be repeats of, in the order of the table."""
-    columns = judgments.select(["kind", "entry_id", "together", "premise", "hypothesis", "label", "hypothesis_sha256"])
-    again = rows_where(columns, "kind", [Kind.REPEAT])["hypothesis_sha256"].unique()
-    return rows_where(columns, "hypothesis_sha256", again)
+    again = rows_where(judgments.select(["kind", "premise_sha256", "hypothesis_sha256"]), "kind", [Kind.REPEAT])
+    return rows_where_both(
+        judgments,
+        ("premise_sha256", again["premise_sha256"].unique()),
+        ("hypothesis_sha256", again["hypothesis_sha256"].unique()),
+        columns=["kind", "entry_id", "together", "premise", "hypothesis", "label"],
+    )
 
 
 def _audit(quartile: int | None, rows: Sequence[dict[str, Any]], plan: ExtractionPlan) -> ScreenAudit:
