@@ -330,7 +330,12 @@ def band_ledger(corpus: Snapshot) -> dg.MaterializeResult[bands.BandLedger]:
     return materialized(ledger, {"bands": [asdict(band) for band in ledger.bands]})
 
 
-@dg.asset(group_name=GROUP, kinds={"json"}, code_version=CODE, deps=["gold_set", "human_check", "judge_prompt"])
+@dg.asset(
+    group_name=GROUP,
+    kinds={"json"},
+    code_version=CODE,
+    deps=["gold_set", "human_check", "judge_prompt", "persist_code"],
+)
 def extraction_verdict(
     corpus: Snapshot,
     proposition_fixture: Fixture,
@@ -402,7 +407,7 @@ _SHOWN = ("claim", "outcome", "reason", "estimate", "threshold", "advisory", "de
     group_name=GROUP,
     kinds={"html"},
     code_version=CODE,
-    deps=["gold_set", "human_check", "judge_prompt", "proposition_fixture", "sealed_plan"],
+    deps=["gold_set", "human_check", "judge_prompt", "persist_code", "proposition_fixture", "sealed_plan"],
 )
 def extraction_report(
     context: dg.AssetExecutionContext,

@@ -260,6 +260,7 @@ def _of_all_tracks() -> dg.AssetIn:
     kinds={"json"},
     code_version=CODE,
     ins={"label_signal_verdict": _of_all_tracks(), "label_sensitivity": _of_all_tracks()},
+    deps=[dg.AssetDep("rating_track", partition_mapping=dg.AllPartitionMapping())],
 )
 def label_signal_portfolio(
     label_signal_verdict: dict[str, dict[str, Any]],
@@ -287,6 +288,7 @@ def label_signal_portfolio(
     kinds={"html"},
     code_version=CODE,
     ins={"rating_track": _of_all_tracks(), "ratings": _of_all_tracks()},
+    deps=["tracks_passed_over"],
 )
 def label_signal_report(
     label_signal_portfolio: dict[str, Any],

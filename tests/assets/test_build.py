@@ -23,6 +23,7 @@ CHAIN = (
     "judge_prompt",
     "corpus",
     "proposition_fixture",
+    "persist_code",
     "frame",
     "nli_judgments",
     "proposition_fates",
@@ -39,6 +40,7 @@ CHAIN = (
     "band_ledger",
     "extraction_verdict",
     "extraction_report",
+    "extraction_provenance",
     "extraction_history",
 )
 
