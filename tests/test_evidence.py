@@ -161,6 +161,20 @@ def test_a_file_is_written_into_folders_that_are_made_for_it(tmp_path):
     assert names_in(path.parent) == ["f.json"]
 
 
+def test_a_file_that_is_given_in_parts_is_their_whole_and_none_of_them_where_they_break_off(tmp_path):
+    def parts(whole):
+        yield from (b"one ", b"two")
+        if not whole:
+            raise RuntimeError("broke off")
+
+    path = tmp_path / "f"
+    write_atomically(path, parts(whole=True))
+    assert path.read_bytes() == b"one two"
+    with pytest.raises(RuntimeError, match="broke off"):
+        write_atomically(path, parts(whole=False))
+    assert (path.read_bytes(), [found.name for found in tmp_path.iterdir()]) == (b"one two", ["f"])
+
+
 def test_a_file_is_replaced_as_a_whole(tmp_path):
     path = tmp_path / "f"
     write_atomically(path, b"a long first content")

@@ -20,6 +20,8 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.launcher import LaunchRunContext
 from dagster._core.origin import JobPythonOrigin, RepositoryPythonOrigin
 
+from assets.standing import FIELDS, variable_of
+
 PROJECT = Path(__file__).resolve().parents[2]
 DEPLOY = PROJECT / "docs" / "deploy"
 INSTANCE: dict[str, Any] = yaml.safe_load((DEPLOY / "dagster.yaml").read_text())
@@ -291,5 +293,6 @@ def test_the_page_names_files_that_are_there_and_variables_that_the_code_reads()
     page = (DEPLOY / "README.md").read_text()
     assert [name for name in re.findall(r"docs/deploy/([\w.]+)", page) if not (DEPLOY / name).exists()] == []
     code = "".join(path.read_text() for path in (PROJECT / "assets").glob("*.py"))
+    code += "".join(variable_of(field) for field in FIELDS)
     read = {name for name in re.findall(r"`(EVAL_PIPELINE_\w+)", page) if not name.endswith(("IMAGE", "NAMESPACE"))}
     assert {name for name in read if name not in code} == set()
