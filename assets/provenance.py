@@ -1,7 +1,7 @@
 """Provenance as assets: at the end of each chain, what its findings rest on, by its content."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import dagster as dg
 
 from assets.io_managers import EvidenceIOManager, lineage
 from assets.metadata import materialized
+from assets.partitions import folder_of
 from assets.resources import Home, StudyInputs
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.provenance import PROVENANCE, Provenance, provenance_bytes
@@ -23,11 +24,12 @@ class Chain:
     """The assets from the inputs of a study to its report, in their order.
 
     Args:
-        study: the group, whose name the assets at the end bear.
+        study: the group, and the job.
         folder: the name of the study's folder of findings.
-        assets: all that the report rests on, and the report.
+        assets: all that the report rests on, and at last the report, whose value is the hash of each file.
         given: those of them that read what lies outside, and are taken as they were recorded.
-        partitions: of those assets that have some.
+        verdict: that of them whose value is the verdict document.
+        over_all: those of them that have partitions, of which the report holds all.
 
     """
 
@@ -35,18 +37,27 @@ class Chain:
     folder: str
     assets: tuple[str, ...]
     given: frozenset[str]
-    partitioned: frozenset[str] = frozenset()
-    partitions: dg.PartitionsDefinition[str] | None = None
+    verdict: str
+    over_all: frozenset[str] = frozenset()
 
     @property
     def report(self) -> str:
-        """The asset that writes the findings; its value is the hash of each file."""
-        return f"{self.study}_report"
+        """The asset that writes the findings."""
+        return self.assets[-1]
 
-    @property
-    def verdict(self) -> str:
-        """The asset whose value is the verdict document."""
-        return f"{self.study}_verdict"
+    def by(self, prefix: str, *, study: str, but: frozenset[str]) -> "Chain":
+        """The same chain under keys with a prefix, as another study; but for some assets, which it shares."""
+
+        def named(asset: str) -> str:
+            return asset if asset in but else f"{prefix}/{asset}"
+
+        return Chain(
+            study=study,
+            folder=self.folder,
+            assets=tuple(map(named, self.assets)),
+            given=frozenset(map(named, self.given)),
+            verdict=named(self.verdict),
+        )
 
 
 def written(
@@ -67,14 +78,11 @@ def _hash(path: Path) -> str:
 def provenance_asset(chain: Chain) -> dg.AssetsDefinition:
     """The asset that writes provenance.json beside the findings."""
     above = [
-        dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) if name in chain.partitioned else name
+        dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping()) if name in chain.over_all else name
         for name in chain.assets
         if name != chain.report
     ]
-    return _made(chain, above)
 
-
-def _made(chain: Chain, above: Sequence[str | dg.AssetDep]) -> dg.AssetsDefinition:
     @dg.asset(
         name=f"{chain.study}_provenance",
         group_name=chain.study,
@@ -82,7 +90,6 @@ def _made(chain: Chain, above: Sequence[str | dg.AssetDep]) -> dg.AssetsDefiniti
         code_version=CODE,
         deps=above,
         ins={"files": dg.AssetIn(chain.report)},
-        partitions_def=chain.partitions,
     )
     def provenance(
         context: dg.AssetExecutionContext,
@@ -92,23 +99,45 @@ def _made(chain: Chain, above: Sequence[str | dg.AssetDep]) -> dg.AssetsDefiniti
         io_manager: dg.ResourceParam[EvidenceIOManager],
     ) -> dg.MaterializeResult[dict[str, Any]]:
         """What the findings rest on, by its content, for `eval-pipeline verify`; provenance.json beside them."""
-        runs = list(lineage(context.instance, context.run))
-        evidence: dict[str, str] = {}
-        for name in chain.assets:
-            key = dg.AssetKey.from_user_string(name)
-            keys = [""] if name not in chain.partitioned else inputs.only_tracks or io_manager.partitions_of(key)
-            for partition in keys:
-                at = f"{name}@{partition}" if partition else name
-                evidence[at] = io_manager.recorded(key, runs, partition)
         found = Provenance(
-            study=chain.study,
-            partition=context.partition_key if context.has_partition_key and not chain.partitioned else "",
+            study=context.assets_def.group_names_by_key[context.asset_key],
+            partition=context.partition_key if _is_partitioned(context, context.asset_key) else "",
             inputs={name: getattr(inputs, name) for name in _INPUTS},
-            evidence=evidence,
+            evidence=_evidence(context, chain, inputs, io_manager),
             files=files,
         )
-        out = Path(inputs.out) if inputs.out else home.out(chain.folder)
+        out = out_of(Path(inputs.out) if inputs.out else home.out(chain.folder), context)
         write_atomically(out / PROVENANCE, provenance_bytes(found))
         return materialized(found.model_dump(), {"provenance": dg.MetadataValue.path(str(out / PROVENANCE))})
 
     return provenance
+
+
+def out_of(out: Path, context: dg.AssetExecutionContext) -> Path:
+    """The folder of the findings: that of the study, or within it one for the partition that they are of."""
+    return folder_of(out, context.partition_key) if _is_partitioned(context, context.asset_key) else out
+
+
+def _is_partitioned(context: dg.AssetExecutionContext, key: dg.AssetKey) -> bool:
+    return context.job_def.asset_layer.asset_graph.get(key).is_partitioned
+
+
+def _evidence(
+    context: dg.AssetExecutionContext, chain: Chain, inputs: StudyInputs, io_manager: EvidenceIOManager
+) -> dict[str, str]:
+    """The file of each asset that the findings rest on; the chain may stand under keys with a prefix."""
+    runs = list(lineage(context.instance, context.run))
+    keys = {key.path[-1]: key for key in context.assets_def.dependency_keys}
+    found: dict[str, str] = {}
+    for name in chain.assets:
+        key = keys[name]
+        if not _is_partitioned(context, key):
+            partitions = [""]
+        elif name in chain.over_all:
+            partitions = inputs.only_tracks or io_manager.partitions_of(key)
+        else:
+            partitions = [context.partition_key]
+        for partition in partitions:
+            at = f"{key.to_user_string()}@{partition}" if partition else key.to_user_string()
+            found[at] = io_manager.recorded(key, runs, partition)
+    return found

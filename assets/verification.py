@@ -11,9 +11,10 @@ import dagster as dg
 
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager, decoded, of_partition
+from assets.partitions import folder_of
 from assets.provenance import Chain
 from assets.resources import Clock, Home, JudgeEndpoint, Software, StudyInputs
-from assets.studies import closed_loops, extraction, imported, judge_calibration, label_signal
+from assets.studies import closed_loops, extraction, extraction_workspaces, imported, judge_calibration, label_signal
 from eval_pipeline.differences import first_difference
 from eval_pipeline.errors import EvidenceAbsent, NotVerified, Refused
 from eval_pipeline.evidence import write_atomically
@@ -33,12 +34,14 @@ CHAINS = {
     chain.study: chain
     for chain in (
         extraction.CHAIN,
+        extraction_workspaces.CHAIN,
         judge_calibration.CHAIN,
         label_signal.CHAIN,
         imported.CHAIN,
         *(closed_loops.chain_of(study) for study in STUDIES),
     )
 }
+_JUDGED: Mapping[str, Any] = {"nli_judgments": Judged, "judge_predictions": Predictions}  # what is made by replaying it
 _END_OF_DAY = "T23:59:59+00:00"
 
 
@@ -97,7 +100,8 @@ def verify(recorded: Recorded) -> Verified:
         except Refused as refusal:
             raise NotVerified(f"{chain.study} cannot be made anew: {refusal}") from None
         _require_same_evidence(bench, evidence, made, documents)
-        hashes = bench.value(chain.report, dict[str, str])
+        (report,) = _of(chain.report, evidence)
+        hashes = bench.value(report, dict[str, str])
         files = {name: (bench.out / name).read_bytes() for name in hashes}
     _require_same_files(recorded, files)
     return Verified(
@@ -117,6 +121,11 @@ def _asset(name: str) -> str:
 
 def _of(asset: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if _asset(name) == asset]
+
+
+def _called(last: str, names: Iterable[str]) -> list[str]:
+    """The names of an asset of whatever prefix."""
+    return [name for name in names if _asset(name).rpartition("/")[2] == last]
 
 
 def _in_order(chain: Chain, names: Iterable[str]) -> list[str]:
@@ -151,11 +160,12 @@ def _value(provenance: Provenance, evidence: Mapping[str, bytes], name: str, of_
 def _taken(chain: Chain, provenance: Provenance, evidence: Mapping[str, bytes]) -> frozenset[str]:
     """The assets that cannot be made from the rest: the inputs, judgments that ended early, worlds of other tracks."""
     more = {
-        asset
-        for asset, of_type in (("nli_judgments", Judged), ("judge_predictions", Predictions))
-        if asset in evidence and _value(provenance, evidence, asset, of_type).refusal
+        _asset(name)
+        for last, of_type in _JUDGED.items()
+        for name in _called(last, evidence)
+        if _value(provenance, evidence, name, of_type).refusal
     }
-    ratings = [_value(provenance, evidence, name, Ratings) for name in _of("ratings", evidence)]
+    ratings = [_value(provenance, evidence, name, Ratings) for name in _called("ratings", evidence)]
     if any(one.source == "simulated" for one in ratings):
         more.add("label_sensitivity")
     return chain.given | more
@@ -165,15 +175,16 @@ def _require_entered(
     ledger: Path, lines: tuple[Line, ...], chain: Chain, provenance: Provenance, evidence: Mapping[str, bytes]
 ) -> None:
     """That the ledger sealed no other plan under the name of this one, and saw the use of what was held out."""
-    plan = _value(provenance, evidence, chain.assets[0], SealedPlan)
+    name_of_plan = _in_order(chain, evidence)[0]
+    plan = _value(provenance, evidence, name_of_plan, SealedPlan)
     for line in lines:
         named = (line.body.get("name"), line.body.get("version")) == (plan.values["name"], plan.values["version"])
         if line.kind is Kind.PLAN_SEALED and named and line.body["seal"] != plan.seal:
             raise NotVerified(
-                f"{chain.assets[0]}: the plan hashes to {plan.seal[:12]}, and line {line.number} of ledger"
+                f"{name_of_plan}: the plan hashes to {plan.seal[:12]}, and line {line.number} of ledger"
                 f" {str(ledger)!r} sealed {line.body['seal'][:12]} under its name and version; put the plan back"
             )
-    for name in _of(f"{chain.study}_partition", evidence):
+    for name in _called(f"{chain.study}_partition", evidence):
         partition = _value(provenance, evidence, name, Partition)
         if partition.lock and not any(_is_use(line, partition.study, partition.generation) for line in lines):
             raise NotVerified(
@@ -201,7 +212,9 @@ class _Bench:
 
     @property
     def out(self) -> Path:
-        return self.folder / "out"
+        """The folder of the findings; those of a partition are in a folder within it."""
+        of_one = self.provenance.partition
+        return folder_of(self.folder / "out", of_one) if of_one else self.folder / "out"
 
     @property
     def journal(self) -> Path:
@@ -214,7 +227,7 @@ class _Bench:
     def file(self, name: str) -> str:
         """The name of the file that was made of an asset."""
         asset, _, partition = name.partition("@")
-        return self.manager.recorded(dg.AssetKey(asset), [], partition)
+        return self.manager.recorded(dg.AssetKey.from_user_string(asset), [], partition)
 
     def read(self, name: str) -> bytes:
         """What was made of an asset."""
@@ -241,10 +254,10 @@ def _lay_out(
             file = bench.provenance.evidence[name]
             store.write(f"{asset}/{file}", data)
             store.write(f"{asset}/latest{of_partition(partition) if partition else ''}", file.encode())
-    if "nli_judgments" in evidence:
-        bench.journal.write_bytes(_value(bench.provenance, evidence, "nli_judgments", Judged).to_lines())
-    if "judge_predictions" in evidence:
-        bench.journal.write_bytes(journal_of(_value(bench.provenance, evidence, "judge_predictions", Predictions)))
+    for last, of_type in _JUDGED.items():
+        for name in _called(last, evidence):
+            judged = _value(bench.provenance, evidence, name, of_type)
+            bench.journal.write_bytes(judged.to_lines() if isinstance(judged, Judged) else journal_of(judged))
     for document in documents.values():
         if generation := document.get("generation"):
             write_beginning(bench.home.ledger, _until_used(lines, document["study"], generation))
@@ -268,7 +281,7 @@ def _make(bench: _Bench, made: tuple[str, ...], documents: Mapping[str, dict[str
     inputs = {
         **bench.provenance.inputs,
         "judge": f"replay:{bench.journal}",
-        "out": str(bench.out),
+        "out": str(bench.folder / "out"),
         "ratings": "" if simulated else "recorded",
     }
     definitions = build_defs(
@@ -290,7 +303,7 @@ def _make(bench: _Bench, made: tuple[str, ...], documents: Mapping[str, dict[str
             job.execute_in_process(
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
                 instance=instance,
-                asset_selection=[dg.AssetKey(asset) for asset in assets],
+                asset_selection=[dg.AssetKey.from_user_string(asset) for asset in assets],
                 partition_key=partition,
             )
 

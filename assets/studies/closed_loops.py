@@ -326,6 +326,7 @@ def chain_of(study: Loop) -> Chain:
         folder=study.name,
         assets=tuple(f"{group}_{step}" for step in steps),
         given=frozenset(f"{group}_{step}" for step in steps[:3]),
+        verdict=f"{group}_verdict",
     )
 
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from assets.checks import refusal_check, seal_check, to_check
 from assets.metadata import materialized
-from assets.partitions import folder_of
 from assets.plans import materialized_plan
 from assets.progress import log_progress
-from assets.provenance import Chain, provenance_asset, written
+from assets.provenance import Chain, out_of, provenance_asset, written
 from assets.resources import Home, JudgeEndpoint, Software, StudyInputs
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
@@ -438,11 +437,6 @@ def extraction_report(
     )
 
 
-def out_of(out: Path, context: dg.AssetExecutionContext) -> Path:
-    """The folder of the findings: that of the study, or within it one for the partition."""
-    return folder_of(out, context.partition_key) if context.has_partition_key else out
-
-
 CHAIN = Chain(
     study=GROUP,
     folder=GROUP,
@@ -479,5 +473,6 @@ CHAIN = Chain(
             "annotator_agreement",  # its judge is asked about other texts than those of the journal of the findings
         }
     ),
+    verdict="extraction_verdict",
 )
 extraction_provenance = provenance_asset(CHAIN)

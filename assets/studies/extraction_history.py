@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
+from assets.provenance import out_of
 from assets.resources import Clock, Home, StudyInputs
 from assets.studies.extraction import GROUP
 from assets.verdict_history import entered
@@ -50,5 +51,5 @@ def extraction_history(
         run=context.run.run_id,
         home=home,
         clock=clock,
-        out=Path(inputs.out) if inputs.out else home.out(GROUP),
+        out=out_of(Path(inputs.out) if inputs.out else home.out(GROUP), context),
     )

@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.partitions import WORKSPACES, WORKSPACES_PREFIX
 from assets.resources import StudyInputs
-from assets.studies import extraction, extraction_annotators, extraction_correction
+from assets.studies import extraction, extraction_annotators, extraction_correction, extraction_history
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
@@ -31,10 +31,12 @@ _SAME = [
     extraction.band_ledger,
     extraction.extraction_verdict,
     extraction.extraction_report,
+    extraction.extraction_provenance,
     extraction_correction.human_check,
     extraction_correction.human_check_sample,
     extraction_correction.corrected_recall,
     extraction_annotators.annotator_agreement,
+    extraction_history.extraction_history,
 ]
 _CHECKS = [
     extraction.seal_holds,
@@ -95,3 +97,5 @@ def _of_this_chain(checks: Iterable[dg.AssetChecksDefinition]) -> list[dg.Assets
 
 ASSETS = _partitioned(_SAME)
 CHECKS = _of_this_chain(_CHECKS)
+
+CHAIN = extraction.CHAIN.by(WORKSPACES_PREFIX, study=GROUP, but=frozenset({"gold_set"}))

@@ -145,5 +145,6 @@ CHAIN = Chain(
     folder=GROUP,
     assets=("imported_plan", "imported_results", "imported_findings", "imported_verdict", "imported_report"),
     given=frozenset({"imported_plan", "imported_results"}),
+    verdict="imported_verdict",
 )
 imported_provenance = provenance_asset(CHAIN)

@@ -212,5 +212,6 @@ CHAIN = Chain(
         "judge_calibration_report",
     ),
     given=frozenset({"calibration_plan", "gold_set"}),
+    verdict="judge_calibration_verdict",
 )
 judge_calibration_provenance = provenance_asset(CHAIN)

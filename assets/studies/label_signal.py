@@ -350,6 +350,7 @@ CHAIN = Chain(
     folder=STUDY,
     assets=("label_plan", "tracks_passed_over", *_OF_TRACKS, "label_signal_portfolio", "label_signal_report"),
     given=frozenset({"label_plan", "tracks_passed_over", "rating_track", "ratings", "adjudications"}),
-    partitioned=frozenset(_OF_TRACKS),
+    over_all=frozenset(_OF_TRACKS),
+    verdict="label_signal_verdict",
 )
 label_signal_provenance = provenance_asset(CHAIN)
