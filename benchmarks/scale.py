@@ -2,7 +2,7 @@
 
 Every step is a process of its own that reads and writes Parquet and JSON as the assets do. The corpus is made up: each
 proposition is asked about ten times, so that `--judgments 50000` is the same study, twenty times smaller. The bar: no
-step has more than 1.5 GB at any time, nor grows by more than half more than one read of the judgments.
+step has more than 1.5 GB at any time, nor grows by more than twice what one read of the judgments grows by.
 """
 
 import argparse

@@ -1,11 +1,13 @@
 """What the judgments say of the judge: what its screen misses, whether it repeats itself, what asking it cost."""
 
 import json
+from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from eval_pipeline.corpus.snapshot import Snapshot
@@ -131,10 +133,13 @@ def _calls(snapshot: Snapshot, frame: Frame, judgments: pa.Table, plan: Extracti
     """What was asked and what would have been; people's labels are asked for by entry, models whatever the entry is."""
     settling = rows_where(judgments.select(["kind", "unit", "key"]), "kind", [Kind.SCREEN, Kind.SIGNAL])
     judged = set(settling["unit"].unique().to_pylist())
-    exhaustive = {
-        (unit.entry_id if by_entry else "", signal.content, unit.text)
-        for unit in frame.judged_units
-        if unit.id in judged
-        for signal in within_cap(snapshot.signals_by_entry[unit.entry_id], plan)
-    }
-    return Calls(asked=len(settling["key"].unique()), exhaustive=len(exhaustive))
+    hypotheses: dict[tuple[str, str], int] = {}
+    premises: dict[str, int] = {}
+    exhaustive = array("q")  # questions as numbers, since there may be many millions
+    for unit in frame.judged_units:
+        if unit.id in judged:
+            asked = hypotheses.setdefault((unit.entry_id if by_entry else "", unit.text), len(hypotheses))
+            for signal in within_cap(snapshot.signals_by_entry[unit.entry_id], plan):
+                exhaustive.append((asked << 32) + premises.setdefault(signal.content, len(premises)))
+    different = len(np.unique(np.frombuffer(exhaustive, dtype=np.int64)))
+    return Calls(asked=len(settling["key"].unique()), exhaustive=different)
