@@ -189,6 +189,19 @@ def test_the_checks_of_the_verdict_name_each_claim_with_outcome_and_reason(
         page.screenshot(path=tmp_path / f"{claim['claim']}.png")
 
 
+def test_the_verdict_of_a_run_is_seen_with_its_claims_and_its_table(
+    server: Server, finished: str, visit: Callable[..., Any], sample: Any, tmp_path: Path
+) -> None:
+    page = visit(f"{server.url}/assets/extraction_verdict").page
+    for claim in sample.run.document["claims"]:
+        expect(page.get_by_text(claim["claim"]).first).to_be_visible(timeout=SEEN_MS)
+    page.screenshot(path=tmp_path / "verdict_asset.png")
+    page = visit(address(sample)).page
+    for claim in sample.run.document["claims"]:
+        expect(page.get_by_text(claim["detail"]).first).to_be_visible()
+    page.screenshot(path=tmp_path / "verdict.png", full_page=True)
+
+
 def test_the_job_that_the_launchpad_starts_comes_to_the_verdict_of_the_command_line(
     server: Server, finished: str, sample: Any
 ) -> None:

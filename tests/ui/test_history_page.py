@@ -1,5 +1,6 @@
 """The page of verdicts over time as a person sees it: on a phone, in the dark, without a script."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,19 @@ def test_it_is_read_without_a_script_and_asks_for_nothing(browser: Browser, page
     assert page.get_by_role("img").count() == 1
     expect(page.get_by_text("turned from pass to fail").first).to_be_visible()
     assert page.locator("tbody tr").count() == 30
+    context.close()
+
+
+def test_the_chart_says_when_and_against_which_bar(browser: Browser, page_file: Path, tmp_path: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    chart = page.get_by_role("img").first
+    words = chart.locator("text").all_text_contents()
+    assert len([word for word in words if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word)]) >= 2
+    assert [word for word in words if re.fullmatch(r"0?\.\d+|\d", word)]
+    assert chart.locator("circle").count() >= 20
+    assert len(chart.screenshot(path=tmp_path / "history.png")) > 1_000
     context.close()
 
 
