@@ -163,12 +163,18 @@ def _taken(chain: Chain, provenance: Provenance, evidence: Mapping[str, bytes]) 
         _asset(name)
         for last, of_type in _JUDGED.items()
         for name in _called(last, evidence)
-        if _value(provenance, evidence, name, of_type).refusal
+        if _ended_early(_value(provenance, evidence, name, of_type))
     }
     ratings = [_value(provenance, evidence, name, Ratings) for name in _called("ratings", evidence)]
     if any(one.source == "simulated" for one in ratings):
         more.add("label_sensitivity")
     return chain.given | more
+
+
+def _ended_early(judged: Judged | Predictions) -> bool:
+    """Whether the judgments cannot be had by asking the journal: the judge was down, say, or was asked nothing."""
+    asked = judged.to_table().num_rows if isinstance(judged, Judged) else len(judged.judgments)
+    return judged.refusal is not None or not asked
 
 
 def _require_entered(
