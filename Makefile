@@ -1,16 +1,20 @@
-# make run: the main job on the bundled sample.  make test: the tests.  make check: format, lint, types, import rule.
+# make run: the main job on the bundled sample.  make test: the tests.  make check: format, lint, types, import rule and
+# an audit of the locked packages.  make verified: every run that the tests make is made anew at its end.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test ui check bench docs lock clean
+.PHONY: run test verified ui check bench docs lock clean
 
 run: $(STAMP)
 	@$(BIN)/eval-pipeline run extraction
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+verified: $(STAMP)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --verify-runs tests/test_cli.py tests/human_check tests/studies
 
 ui: $(STAMP)
 	@$(BIN)/eval-pipeline ui
