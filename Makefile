@@ -36,6 +36,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/calls.py
 	@$(BIN)/python -m benchmarks.correction
 	@$(BIN)/python -m benchmarks.label_signal
+	@$(BIN)/python -m benchmarks.scale
 	@$(BIN)/python benchmarks/judging.py
 
 # What is generated under docs/: the page of the command line, and the schemas of the formats.
