@@ -10,6 +10,7 @@ from typing import Any
 import dagster as dg
 
 from assets.build import build_defs
+from assets.entered_lines import line_of
 from assets.io_managers import EvidenceIOManager, decoded, of_partition
 from assets.partitions import folder_of
 from assets.provenance import Chain
@@ -18,7 +19,6 @@ from assets.studies import closed_loops, extraction, extraction_workspaces, impo
 from eval_pipeline.differences import first_difference
 from eval_pipeline.errors import EvidenceAbsent, NotVerified, Refused
 from eval_pipeline.evidence import write_atomically
-from eval_pipeline.history import evidence_hash
 from eval_pipeline.ledger import Kind, Line, read_ledger, write_beginning
 from eval_pipeline.provenance import PROVENANCE, Provenance, provenance_bytes
 from eval_pipeline.report.judge_calibration import journal_of
@@ -109,7 +109,7 @@ def verify(recorded: Recorded) -> Verified:
         made=made,
         taken=tuple(name for name in _in_order(chain, evidence) if name not in made),
         files=tuple(files),
-        lines=tuple(_line_of(recorded.ledger, lines, name, document).number for name, document in documents.items()),
+        lines=tuple(line_of(recorded.ledger, lines, name, document).number for name, document in documents.items()),
         other_versions=_other_versions(documents),
     )
 
@@ -366,15 +366,6 @@ def _require_same_files(recorded: Recorded, files: Mapping[str, bytes]) -> None:
         written = (recorded.out / PROVENANCE).read_bytes()
         if place := first_difference(PROVENANCE, written, provenance_bytes(recorded.provenance)):
             raise NotVerified(f"{str(recorded.out / PROVENANCE)!r} is not as it was written: {place}")
-
-
-def _line_of(ledger: Path, lines: tuple[Line, ...], name: str, document: dict[str, Any]) -> Line:
-    """The line under which a verdict was entered."""
-    wanted = evidence_hash(document)
-    for line in lines:
-        if line.kind is Kind.VERDICT and line.body.get("document") == wanted:
-            return line
-    raise NotVerified(f"ledger {str(ledger)!r} holds no line of {name} with the hash {wanted[:12]}; put it back")
 
 
 def _other_versions(documents: Mapping[str, dict[str, Any]]) -> dict[str, tuple[str, str]]:

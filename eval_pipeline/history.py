@@ -16,7 +16,7 @@ from eval_pipeline.stats.spending import level_of_look
 IntervalAt = Callable[[Fraction], Interval | None]
 Judge = str | Mapping[str, str] | None
 
-_KEPT = ("claim", "outcome", "reason", "estimate", "interval", "threshold", "numerator", "denominator")
+KEPT = ("claim", "outcome", "reason", "estimate", "interval", "threshold", "numerator", "denominator")
 _OF_LOOK = ("plan", "seal", "document", "judge", "hashes", "versions", "generation")
 
 
@@ -140,7 +140,7 @@ def _claim(claim: Mapping[str, Any], look: int, anytime: Anytime | None) -> dict
     level = level_of_look(look, level=anytime.level) if anytime else None
     interval_at = anytime.intervals.get(claim["claim"]) if anytime else None
     interval = interval_at(level) if interval_at and level is not None and claim["estimate"] is not None else None
-    return {name: claim[name] for name in _KEPT} | {
+    return {name: claim[name] for name in KEPT} | {
         "look": look,
         "level": None if level is None else float(level),
         "low": plain_number(interval.low) if interval else None,
