@@ -20,13 +20,16 @@ from assets.resources import (
     judge_endpoint,
     s3_endpoint,
 )
-from assets.schedules import SCHEDULES
+from assets.schedules import all_schedules
 from assets.sensors import SENSORS
 from assets.standing import standing_inputs
 
 
 def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
-    """The definitions of every study."""
+    """The definitions of every study.
+
+    Raises: InputRefused, CorpusUnreachable: the environment names what cannot be.
+    """
     resources: dict[str, Any] = {
         "home": Home(path=str(home_folder())),
         "clock": Clock(),
@@ -40,7 +43,7 @@ def build_defs(*, resource_overrides: Mapping[str, Any] | None = None) -> dg.Def
         asset_checks=dg.load_asset_checks_from_package_module(assets.studies),
         jobs=JOBS,
         sensors=[*OFFERING, *SENSORS],
-        schedules=SCHEDULES,
+        schedules=all_schedules(),
         resources=resources | dict(resource_overrides or {}),
         executor=executor_of_the_environment(),
     )

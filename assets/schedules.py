@@ -10,9 +10,11 @@ from datetime import datetime
 from pathlib import Path
 
 import dagster as dg
+from dagster._utils.schedules import is_valid_cron_schedule
 
 from assets.jobs import group_of
 from assets.standing import standing_inputs, variable_of
+from eval_pipeline.errors import InputRefused
 from eval_pipeline.studies.loops import STUDIES
 
 HOURLY, NIGHTLY, WEEKLY, QUARTERLY = "0 * * * *", "0 2 * * *", "0 6 * * 1", "0 6 1 1,4,7,10 *"
@@ -40,8 +42,15 @@ def observations_variable(job: str) -> str:
 
 
 def _own_cron(name: str) -> str | None:
-    """The times that the environment gives a schedule."""
-    return os.environ.get(f"EVAL_PIPELINE_CRON_{name.upper()}")
+    """The times that the environment gives a schedule.
+
+    Raises: InputRefused: they are not written as cron writes them.
+    """
+    variable = f"EVAL_PIPELINE_CRON_{name.upper()}"
+    own = os.environ.get(variable)
+    if own and not is_valid_cron_schedule(own):
+        raise InputRefused(f"{variable} is {own!r}, expected the five fields of cron, such as '30 4 * * *'; mend it")
+    return own
 
 
 def _on_standing_inputs(name: str, job: str, cron: str, fields: tuple[str, ...]) -> dg.ScheduleDefinition:
@@ -88,9 +97,16 @@ _CALENDAR: dict[str, tuple[str, Callable[[datetime], str]]] = {
     "strategy_feedback": (QUARTERLY, quarter_of),
 }
 _OF_EXTRACTION = ("corpus", "propositions", "judge", "gold", "human_check")
-SCHEDULES = [
-    _on_standing_inputs("extraction_nightly", "extraction", NIGHTLY, _OF_EXTRACTION),
-    _on_standing_inputs("inputs_hourly", "look_at_inputs", HOURLY, _OF_EXTRACTION),
-    _on_standing_inputs("judge_calibration_weekly", "judge_calibration", WEEKLY, ("judge", "gold")),
-    *(_recalibration(group_of(study.name), *_CALENDAR[group_of(study.name)]) for study in STUDIES),
-]
+
+
+def all_schedules() -> list[dg.ScheduleDefinition]:
+    """The schedules, at the times that the environment gives them, or else their own.
+
+    Raises: InputRefused: the environment gives one of them no times.
+    """
+    return [
+        _on_standing_inputs("extraction_nightly", "extraction", NIGHTLY, _OF_EXTRACTION),
+        _on_standing_inputs("inputs_hourly", "look_at_inputs", HOURLY, _OF_EXTRACTION),
+        _on_standing_inputs("judge_calibration_weekly", "judge_calibration", WEEKLY, ("judge", "gold")),
+        *(_recalibration(group_of(study.name), *_CALENDAR[group_of(study.name)]) for study in STUDIES),
+    ]

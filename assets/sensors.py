@@ -38,10 +38,13 @@ def changed_inputs(context: dg.SensorEvaluationContext) -> dg.RunRequest | dg.Sk
         refusals = [refusal.detail for refusal in (corpus.refusal, fixture.refusal) if refusal]
         return dg.SkipReason(f"the inputs cannot be read: {'; '.join(refusals)}")
     found = content_hash([corpus.hash, fixture.hash])
-    if found == context.cursor:
+    turn, _, before = (context.cursor or "0:").rpartition(":")
+    if found == before:
         return dg.SkipReason("corpus and fixture are what they were")
-    context.update_cursor(found)
-    return dg.RunRequest(run_key=f"extraction-{found}", run_config={"resources": {"inputs": {"config": inputs}}})
+    # Inputs may turn back to what they were, and Dagster starts no second run under the same key.
+    cursor = f"{int(turn or 0) + 1}:{found}"
+    context.update_cursor(cursor)
+    return dg.RunRequest(run_key=f"extraction-{cursor}", run_config={"resources": {"inputs": {"config": inputs}}})
 
 
 @dg.sensor(minimum_interval_seconds=10)
@@ -51,21 +54,28 @@ def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReas
     It begins with the runs that end after it was turned on. What a receiver did not take is posted at a later look;
     what it took is noted at once beside Dagster's cursors, so that no restart posts it again.
     """
-    if not os.environ.get(WEBHOOK):
-        return dg.SkipReason(f"{WEBHOOK} is not set; name the address there that alerts are to be posted to")
     instance = context.instance
+    unset = f"{WEBHOOK} is not set; name the address there that alerts are to be posted to"
     if context.cursor is None:
-        return dg.SensorResult(cursor=json.dumps(_ends_so_far(instance)), skip_reason="begins with the next run")
+        said = "begins with the next run" if os.environ.get(WEBHOOK) else unset
+        return dg.SensorResult(cursor=json.dumps(_ends_so_far(instance)), skip_reason=said)
+    if not os.environ.get(WEBHOOK):
+        return dg.SkipReason(unset)
     positions: dict[str, str | None] = json.loads(context.cursor)
     until, sent, problem = time.monotonic() + _LOOK_S, 0, None
     while time.monotonic() < until and (end := _next_end(instance, positions)):
         kind, position, run_id, at = end
         try:
-            sent += sum(_told(instance, one) for one in _evaluations(context, kind, run_id, at))
+            for one in _evaluations(context, kind, run_id, at):
+                if _told(instance, one):
+                    sent += 1
+                    if time.monotonic() >= until:
+                        break  # the rest of this run is for the next look, which finds noted what was posted
+            else:
+                positions[kind.value] = position
         except AlertNotDelivered as error:
             problem = f"{error}; it is posted again at the next look"
             break
-        positions[kind.value] = position
     return dg.SensorResult(cursor=json.dumps(positions), skip_reason=problem or f"{sent} posted")
 
 

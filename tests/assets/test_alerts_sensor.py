@@ -1,6 +1,7 @@
 """The alerts of ended runs: each breach posted once, whatever restarts, fails or comes in another order."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,38 @@ def test_without_an_address_it_says_so_and_passes_nothing_over(
     monkeypatch.setenv(WEBHOOK, receiver.url)
     night.look()
     assert receiver.events() == [("breach", "recall")]
+
+
+def test_what_ends_after_it_was_turned_on_without_an_address_is_posted_once_it_has_one(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(WEBHOOK)
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        night = Night(instance)
+        assert WEBHOOK in night.look()
+        night.run(recall="fail")
+        monkeypatch.setenv(WEBHOOK, receiver.url)
+        assert night.look() == "1 posted"
+    assert receiver.events() == [("breach", "recall")]
+
+
+def test_a_look_whose_time_is_over_within_a_run_leaves_the_rest_of_it_to_the_next(
+    night: Night, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster calls off a look after a minute, and a slow receiver of a run with many claims would take longer."""
+    night.run(recall="fail", uniformity="fail")
+    monkeypatch.setattr(sensors, "_LOOK_S", 0.2)
+    taken: Callable[..., None] = sensors.post
+
+    def slow(url: str, body: dict[str, Any]) -> None:
+        time.sleep(0.2)
+        taken(url, body)
+
+    monkeypatch.setattr(sensors, "post", slow)
+    assert night.look() == "1 posted"
+    monkeypatch.setattr(sensors, "post", taken)
+    assert [night.look(), night.look()] == ["1 posted", "0 posted"]
+    assert sorted(receiver.events()) == [("breach", "recall"), ("breach", "uniformity")]
 
 
 def test_the_secret_of_the_address_is_in_nothing_that_the_sensor_says_or_keeps(

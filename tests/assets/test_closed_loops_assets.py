@@ -12,7 +12,7 @@ import pytest
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager
 from assets.resources import Clock, Home, Software, StudyInputs
-from assets.schedules import SCHEDULES, observations_variable, quarter_of, week_of
+from assets.schedules import all_schedules, observations_variable, quarter_of, week_of
 from assets.studies.closed_loops import GENERATED, RECORDED, _found_assets, _found_checks, _given_assets, _given_checks
 from eval_pipeline.errors import PartitionUsed
 from eval_pipeline.ledger import Kind, read_ledger
@@ -239,7 +239,7 @@ def test_every_loop_has_its_group_its_job_and_its_schedule(definitions: dg.Defin
         assert schedules[f"{group}_recalibration"].job_name == group
 
 
-RECALIBRATIONS = [schedule for schedule in SCHEDULES if schedule.name.endswith("_recalibration")]
+RECALIBRATIONS = [schedule for schedule in all_schedules() if schedule.name.endswith("_recalibration")]
 
 
 @pytest.mark.parametrize("schedule", RECALIBRATIONS, ids=lambda schedule: schedule.name)
