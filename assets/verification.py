@@ -99,7 +99,10 @@ def verify(recorded: Recorded) -> Verified:
             _make(bench, made, documents, simulated="label_sensitivity" in taken)
         except Refused as refusal:
             raise NotVerified(f"{chain.study} cannot be made anew: {refusal}") from None
-        _require_same_evidence(bench, evidence, made, documents)
+        try:
+            _require_same_evidence(bench, evidence, made, documents)
+        except NotVerified as differs:
+            raise NotVerified(f"{differs}{_made_with(documents)}") from None
         (report,) = _of(chain.report, evidence)
         hashes = bench.value(report, dict[str, str])
         files = {name: (bench.out / name).read_bytes() for name in hashes}
@@ -366,6 +369,12 @@ def _require_same_files(recorded: Recorded, files: Mapping[str, bytes]) -> None:
         written = (recorded.out / PROVENANCE).read_bytes()
         if place := first_difference(PROVENANCE, written, provenance_bytes(recorded.provenance)):
             raise NotVerified(f"{str(recorded.out / PROVENANCE)!r} is not as it was written: {place}")
+
+
+def _made_with(documents: Mapping[str, dict[str, Any]]) -> str:
+    """A clause on the versions that are other ones here, which alone may make a difference; empty where none is."""
+    other = [f"{name} {was}, here {here}" for name, (was, here) in _other_versions(documents).items()]
+    return f"; it was made with {'; '.join(other)}: verify it with the versions that made it" if other else ""
 
 
 def _other_versions(documents: Mapping[str, dict[str, Any]]) -> dict[str, tuple[str, str]]:

@@ -332,3 +332,14 @@ def test_whatever_of_a_loop_was_touched_is_named(loop: Run, touch: Touch, named:
     touch(run)
     with pytest.raises(Refused, match=named):
         run.verify()
+
+
+def test_a_difference_names_the_versions_that_are_others_here_than_when_it_was_made(
+    extraction: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later version may word a report otherwise, and nobody need have touched the run."""
+    run = extraction.copy(tmp_path / "home")
+    forged("entry_quartiles", cell("hits", 1, 0))(run)
+    monkeypatch.setattr("assets.resources.version", lambda name: "99")
+    with pytest.raises(Refused, match=r"column hits: .*; it was made with .*, here 99: verify it with the versions"):
+        run.verify()
