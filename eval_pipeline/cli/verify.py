@@ -100,8 +100,12 @@ def _of_run(run: str, store: Store) -> Provenance:
             f"{run!r} is no folder of findings, no bundle, and no run that came to its end in {store.location!r}; name"
             " one of them"
         )
-    if len({name.split("/")[1] for name in ends}) > 1:
-        raise Refused(f"{run!r} begins the ids of {len(ends)} runs; give more of it")
+    runs = {name.split("/")[1] for name in ends}
+    if len(runs) > 1:
+        raise Refused(f"{run!r} begins the ids of {len(runs)} runs; give more of it")
+    if len(ends) > 1:
+        several = ", ".join(name.split("/", 2)[2].removesuffix("_provenance") for name in ends)
+        raise Refused(f"run {run!r} found more than one thing ({several}); name the folder of findings of one of them")
     asset = ends[0].split("/", 2)[2].partition("@")[0]
     file = store.read(ends[0]).decode("utf-8", "replace")
     return read_provenance(store.read(f"{asset}/{file}"), f"the provenance of run {run!r}")

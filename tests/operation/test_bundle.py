@@ -70,6 +70,24 @@ def test_a_run_is_verified_by_its_id_too(extraction: Run, command: Command) -> N
 
 
 @pytest.mark.parametrize(
+    ("pointer", "said"),
+    [
+        ("aa-2/extraction_provenance", "'aa' begins the ids of 2 runs; give more of it"),
+        ("aa-1/judge_calibration_provenance", "found more than one thing (extraction, judge_calibration); name the"),
+    ],
+)
+def test_an_id_that_may_mean_more_than_one_thing_is_refused(
+    pointer: str, said: str, command: Command, tmp_path: Path
+) -> None:
+    for name in ("aa-1/extraction_provenance", pointer):
+        path = tmp_path / "evidence" / "runs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("0" * 64 + ".json")
+    status, _, err = command("verify", "aa", home=tmp_path)
+    assert (status, said in err) == (1, True)
+
+
+@pytest.mark.parametrize(
     ("what", "said"),
     [
         ("no-such-run", "'no-such-run' is no folder of findings, no bundle, and no run that came to its end in"),
