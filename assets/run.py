@@ -26,6 +26,7 @@ from eval_pipeline.errors import InputRefused, Interrupted, OutputRefused, SealB
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.judge.prompt import prompt_named
 from eval_pipeline.judge.registry import judge_named
+from eval_pipeline.records import Refusal
 from eval_pipeline.studies.extraction.fixture import pinned_fixture
 from eval_pipeline.studies.extraction.pilot import PilotFindings, pilot_in_journal
 from eval_pipeline.studies.extraction.plan import ExtractionPlan
@@ -40,6 +41,18 @@ class StudyRun:
 
     document: dict[str, Any]
     out: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at the inputs found: each stale asset with what changed under it, and inputs that were refused.
+
+    `made` says whether there is a verdict at all that could be stale.
+    """
+
+    stale: dict[str, tuple[str, ...]]
+    refusals: tuple[Refusal, ...]
+    made: bool
 
 
 def dagster_home() -> Path:
@@ -114,10 +127,15 @@ def materialize_sheet(inputs: Mapping[str, Any]) -> None:
         pass
 
 
-def look_at_inputs(inputs: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def look_at_inputs(inputs: Mapping[str, Any]) -> Looked:
     """What is stale, and what is other than it was, once the inputs of the extraction study were read again."""
-    with _executed("look_at_inputs", inputs), _instance(dagster_home()) as instance:
-        return stale_assets(instance, build_defs())
+    with _executed("look_at_inputs", inputs) as result, _instance(dagster_home()) as instance:
+        read = (result.asset_value(name).refusal for name in ("proposition_fixture", "corpus"))
+        return Looked(
+            stale=stale_assets(instance, build_defs()),
+            refusals=tuple(refusal for refusal in read if refusal),
+            made=instance.get_latest_materialization_event(dg.AssetKey("extraction_verdict")) is not None,
+        )
 
 
 def run_tracks(inputs: Mapping[str, Any], tracks: Sequence[str]) -> StudyRun:

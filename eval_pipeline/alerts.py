@@ -137,7 +137,11 @@ def post(url: str, body: Mapping[str, Any]) -> None:
     Raises: AlertNotDelivered: it is no address, nobody answered, or with something else than 2xx; the path of the
         address, which is as good as a password, is not in the message.
     """
-    where = _shown(url)
+    where = host_of(url)
+    if where is None:
+        raise AlertNotDelivered(
+            "the webhook is no http or https address with a host, and did not take an alert; name another"
+        )
     try:
         headers = {"Idempotency-Key": str(body["evaluation"])}
         status = httpx.post(url, json=dict(body), headers=headers, timeout=_TIMEOUT_S).status_code
@@ -147,11 +151,11 @@ def post(url: str, body: Mapping[str, Any]) -> None:
         raise AlertNotDelivered(f"the webhook at {where} did not take an alert (it answered {status})")
 
 
-def _shown(url: str) -> str:
-    """Where an address leads, without the part that lets one in."""
+def host_of(url: str) -> str | None:
+    """Where an address leads, without the part that lets one in; None if it is no http or https address."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an address that cannot be read"
-    return f"{parts.scheme}://{parts.hostname}{port}" if parts.scheme and parts.hostname else "no address"
+        return None
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.scheme in ("http", "https") and parts.hostname else None

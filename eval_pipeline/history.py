@@ -243,6 +243,6 @@ def _weighed(now: Mapping[str, Any]) -> str:
 
 
 def _anew(now: Mapping[str, Any]) -> str:
-    """A clause where the plan or the judge is another, so that looks are counted anew."""
+    """A clause where the plan or the judge is another than at the point before, whose looks do not count here."""
     changed = [name for name in ("plan", "judge") if name in now["changed"]]
-    return f"; another {' and another '.join(changed)}, so that looks are counted anew" if changed else ""
+    return f"; another {' and another '.join(changed)}, whose looks are counted by themselves" if changed else ""

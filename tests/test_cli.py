@@ -516,6 +516,21 @@ def test_a_corpus_that_cannot_be_read_leaves_a_whole_verdict_that_says_why(
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
 
 
+def test_a_look_at_a_corpus_that_cannot_be_read_says_so_and_exits_1(tmp_path: Path) -> None:
+    said = call("look", "--corpus", tmp_path / "nowhere")
+    assert (said.status, said.out) == (1, "")
+    assert said.err.startswith(f"eval-pipeline: corpus folder '{tmp_path / 'nowhere'}' cannot be read")
+
+
+def test_a_look_at_a_home_without_a_verdict_does_not_say_that_nothing_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVAL_PIPELINE_HOME", str(tmp_path))
+    monkeypatch.delenv("DAGSTER_HOME")
+    monkeypatch.setattr(job, "_instance", ON_DISK)
+    assert call("look").out == "nothing was made yet; `eval-pipeline run extraction` makes a verdict\n"
+
+
 def small_unless_named(given: list[str | Path], folder: Path) -> list[str | Path]:
     """A corpus with nothing in it, so that a refusal costs no judging."""
     if "--corpus" in given:

@@ -150,7 +150,7 @@ def test_nothing_is_said_to_have_moved_from_one_plan_to_another(nights):
     nights.add(document(80, seal="b"))
     (only,) = nights.sentences
     assert only.startswith("rate turned from pass to fail: it is established")
-    assert only.endswith("; another plan, so that looks are counted anew")
+    assert only.endswith("; another plan, whose looks are counted by themselves")
 
 
 def test_a_turn_to_withheld_says_why(nights):

@@ -7,7 +7,7 @@ import typer
 
 from assets.run import look_at_inputs
 from assets.standing import variable_of
-from eval_pipeline.cli.options import absolute, require_file, safe_corpus
+from eval_pipeline.cli.options import absolute, require_file, require_read, safe_corpus
 from eval_pipeline.corpus.source import SAMPLE
 
 
@@ -26,7 +26,7 @@ def look(
     """
     for option, path in {"--propositions": propositions, "--plan": plan, "--human-check": human_check}.items():
         require_file(option, path)
-    stale = look_at_inputs(
+    looked = look_at_inputs(
         {
             "corpus": safe_corpus(corpus),
             "propositions": absolute(propositions),
@@ -35,7 +35,11 @@ def look(
             "human_check": absolute(human_check),
         }
     )
-    for name, causes in stale.items():
+    for refusal in looked.refusals:
+        require_read(refusal.reason, refusal.detail)
+    for name, causes in looked.stale.items():
         typer.echo(f"stale: {name}: {', '.join(causes)} changed")
-    if not stale:
+    if not looked.made:
+        typer.echo("nothing was made yet; `eval-pipeline run extraction` makes a verdict")
+    elif not looked.stale:
         typer.echo("nothing is stale")

@@ -10,10 +10,24 @@ from assets.standing import safe_corpus_name
 from eval_pipeline.corpus.postgres import is_dsn
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
+from eval_pipeline.records import Reason
 
 CapRequests = Annotated[int | None, typer.Option(help="The most requests that the judge may get.", min=0)]
 CapTokens = Annotated[int | None, typer.Option(help="The most tokens that may be spent on it.", min=0)]
 CapUsd = Annotated[float | None, typer.Option(help="The most USD that may be spent on it.", min=0)]
+
+_BROKEN_INPUT = frozenset(
+    {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
+)
+
+
+def require_read(reason: str, detail: str) -> None:
+    """That an input which was refused for this reason was read all the same, and only holds too little.
+
+    Raises: Refused: it could not be read, which is no finding; the sentence says where.
+    """
+    if reason in _BROKEN_INPUT:
+        raise Refused(detail)
 
 
 def require_file(option: str, path: Path | None) -> None:

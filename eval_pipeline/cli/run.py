@@ -19,6 +19,7 @@ from eval_pipeline.cli.options import (
     caps,
     out_folder,
     require_file,
+    require_read,
     resolved,
     safe_corpus,
     set_aside,
@@ -26,16 +27,12 @@ from eval_pipeline.cli.options import (
 )
 from eval_pipeline.corpus.source import SAMPLE
 from eval_pipeline.errors import Refused
-from eval_pipeline.records import Reason
 from eval_pipeline.report.label_signal import RESULTS
 from eval_pipeline.studies.judge_calibration.recorded import REPORT
 from eval_pipeline.studies.label_signal.document import STUDY
 from eval_pipeline.studies.label_signal.track import Discovered, discover, read_track
 
 VERDICT = "verdict.json"
-_BROKEN_INPUT = frozenset(
-    {Reason.FIXTURE_MALFORMED, Reason.CORPUS_UNREACHABLE, Reason.CORPUS_INCOMPLETE, Reason.CORPUS_MALFORMED}
-)
 
 run = typer.Typer(no_args_is_help=True, help="Run a study, from its inputs to its verdict.")
 add_loops(run)
@@ -119,7 +116,9 @@ def extraction(
     }
     with progress_shown():
         done = run_study("extraction", inputs) if workspace is None else run_workspace(inputs, workspace)
-    _refuse_broken_input(done.document)
+    for refusal in (done.document["refusals"]["fixture"], done.document["refusals"]["corpus"]):
+        if refusal:
+            require_read(refusal["reason"], refusal["detail"])
     conclude(done.document, done.out, VERDICT)
 
 
@@ -212,13 +211,6 @@ def _chosen_tracks(found: Discovered, track: str | None, of_one: Path | None) ->
         raise Refused(f"there is nothing to run: {reasons}")
     without = "it has no answers or no [simulation]; rate it, and give --track and --ratings"
     return chosen, {key: without for key, able in simulable.items() if not able}
-
-
-def _refuse_broken_input(document: dict[str, Any]) -> None:
-    """Input that could not be read is no finding: the command is broken, and the sentence says where."""
-    for refusal in (document["refusals"]["fixture"], document["refusals"]["corpus"]):
-        if refusal and refusal["reason"] in _BROKEN_INPUT:
-            raise Refused(refusal["detail"])
 
 
 def _require_gold(gold: Path | None) -> None:

@@ -14,6 +14,7 @@ import pytest
 from assets.jobs import EXTRACTION_INPUTS
 from assets.run import WORKSPACE, dagster_home, look_at_inputs, run_study
 from eval_pipeline.bundled import bundled
+from eval_pipeline.cli.look import look
 from eval_pipeline.judge import prompt
 from tests.webserver import Server, free_port, wait_until_loaded
 
@@ -104,6 +105,13 @@ def bump_prompt(_: Operated) -> None:
 def change_corpus(at: Operated) -> None:
     signals = at.corpus / "signals.jsonl"
     signals.write_text(signals.read_text("utf-8").replace("the", "The", 1), "utf-8")
+
+
+def test_the_command_says_that_nothing_is_stale_where_nothing_changed(
+    operated: Operated, capsys: pytest.CaptureFixture[str]
+) -> None:
+    look(corpus=str(operated.corpus), plan=operated.plan)
+    assert capsys.readouterr().out == "nothing is stale\n"
 
 
 @pytest.mark.parametrize(
