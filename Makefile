@@ -14,7 +14,8 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 verified: $(STAMP)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --verify-runs tests/test_cli.py tests/human_check tests/studies
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --verify-runs tests/test_cli.py tests/studies/*/test_*command*.py \
+		tests/studies/judge_calibration/test_re*.py tests/studies/judge_calibration/test_run.py tests/studies/test_*command*.py
 
 ui: $(STAMP)
 	@$(BIN)/eval-pipeline ui

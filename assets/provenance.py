@@ -14,6 +14,7 @@ from assets.partitions import folder_of
 from assets.resources import Home, StudyInputs
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.provenance import PROVENANCE, Provenance, provenance_bytes
+from eval_pipeline.report.page import drawn_by
 
 CODE = "1"  # raised when the meaning of an asset changes, not when its code does
 _INPUTS = ("check_share", "only_tracks")  # what later assets read of them, beside texts and files
@@ -105,6 +106,7 @@ def provenance_asset(chain: Chain) -> dg.AssetsDefinition:
             inputs={name: getattr(inputs, name) for name in _INPUTS},
             evidence=_evidence(context, chain, inputs, io_manager),
             files=files,
+            drawn_by=drawn_by(),
         )
         out = out_of(Path(inputs.out) if inputs.out else home.out(chain.folder), context)
         write_atomically(out / PROVENANCE, provenance_bytes(found))

@@ -4,7 +4,7 @@ import math
 import os
 from datetime import UTC, datetime
 from fractions import Fraction
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,14 @@ class Software(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def versions(self, *names: str) -> dict[str, str]:
         """The version of each of these distributions."""
-        return dict(self.recorded) or {name: version(name) for name in names}
+        return dict(self.recorded) or {name: _installed(name) for name in names}
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
 
 
 class StudyInputs(dg.ConfigurableResource):  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ from dagster import DagsterEventType, DagsterInstance
 
 from assets.resources import StudyInputs
 from assets.standing import standing_inputs, variable_of
-from eval_pipeline.alerts import Evaluation, Event, Standing, event_of, payload, post, standing_after
+from eval_pipeline.alerts import Evaluation, Event, Standing, event_of, host_of, payload, post, standing_after
 from eval_pipeline.canonical import content_hash
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.errors import AlertNotDelivered
@@ -61,6 +61,8 @@ def alerts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReas
         return dg.SensorResult(cursor=json.dumps(_ends_so_far(instance)), skip_reason=said)
     if not os.environ.get(WEBHOOK):
         return dg.SkipReason(unset)
+    if host_of(os.environ[WEBHOOK]) is None:
+        return dg.SkipReason(f"{WEBHOOK} is no http or https address with a host; name another, nothing is lost")
     positions: dict[str, str | None] = json.loads(context.cursor)
     until, sent, problem = time.monotonic() + _LOOK_S, 0, None
     while time.monotonic() < until and (end := _next_end(instance, positions)):
@@ -147,6 +149,8 @@ def _of_run(instance: DagsterInstance, run_id: str, at: float, *, passed: bool) 
     run = instance.get_run_by_id(run_id)
     job = run.job_name if run else "unknown"
     subject = str(run.tags.get("dagster/partition") or "") if run else ""
+    if job.startswith("__"):  # of assets that were picked in the user interface: no run of others makes up for it
+        subject = run_id
     return Evaluation(
         key=f"{run_id}:run",
         study=job,

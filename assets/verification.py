@@ -16,17 +16,23 @@ from assets.partitions import folder_of
 from assets.provenance import Chain
 from assets.resources import Clock, Home, JudgeEndpoint, Software, StudyInputs
 from assets.studies import closed_loops, extraction, extraction_workspaces, imported, judge_calibration, label_signal
+from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.differences import first_difference
 from eval_pipeline.errors import EvidenceAbsent, NotVerified, Refused
 from eval_pipeline.evidence import write_atomically
 from eval_pipeline.ledger import Kind, Line, read_ledger, write_beginning
 from eval_pipeline.provenance import PROVENANCE, Provenance, provenance_bytes
 from eval_pipeline.report.judge_calibration import journal_of
+from eval_pipeline.report.page import drawn_by
 from eval_pipeline.seal import SealedPlan
 from eval_pipeline.sealing import Partition
 from eval_pipeline.store import Store
-from eval_pipeline.studies.extraction.judging import Judged
+from eval_pipeline.studies.extraction.frame import Frame
+from eval_pipeline.studies.extraction.gold_claims import gold_claims
+from eval_pipeline.studies.extraction.judging import Judged, ended_early
+from eval_pipeline.studies.extraction.plan import ExtractionPlan
 from eval_pipeline.studies.judge_calibration.asking import Predictions
+from eval_pipeline.studies.judge_calibration.gold import GoldSet
 from eval_pipeline.studies.label_signal.ratings import Ratings
 from eval_pipeline.studies.loops import STUDIES
 
@@ -42,6 +48,7 @@ CHAINS = {
     )
 }
 _JUDGED: Mapping[str, Any] = {"nli_judgments": Judged, "judge_predictions": Predictions}  # what is made by replaying it
+_PAGES = (".html", ".md")
 _END_OF_DAY = "T23:59:59+00:00"
 
 
@@ -61,8 +68,9 @@ class Verified:
     """What was found to be as it was recorded.
 
     `made` are the assets that were made anew, `taken` those that were taken as they were recorded; `lines` are those of
-    the ledger that hold the verdicts. `other_versions` are the packages that are installed in another version here than
-    the verdict names, with both.
+    the ledger that hold the verdicts. `pages` are as they were written, and were not compared with new ones, since
+    another version of the report drew them. `other_versions` are the packages that are installed in another version
+    here than the verdict names, with both.
     """
 
     study: str
@@ -70,6 +78,7 @@ class Verified:
     taken: tuple[str, ...]
     files: tuple[str, ...]
     lines: tuple[int, ...]
+    pages: tuple[str, ...]
     other_versions: Mapping[str, tuple[str, str]]
 
 
@@ -99,20 +108,22 @@ def verify(recorded: Recorded) -> Verified:
             _make(bench, made, documents, simulated="label_sensitivity" in taken)
         except Refused as refusal:
             raise NotVerified(f"{chain.study} cannot be made anew: {refusal}") from None
+        (report,) = _of(chain.report, evidence)
         try:
-            _require_same_evidence(bench, evidence, made, documents)
+            _require_same_evidence(bench, evidence, [name for name in made if name != report], documents)
         except NotVerified as differs:
             raise NotVerified(f"{differs}{_made_with(documents)}") from None
-        (report,) = _of(chain.report, evidence)
-        hashes = bench.value(report, dict[str, str])
-        files = {name: (bench.out / name).read_bytes() for name in hashes}
-    _require_same_files(recorded, files)
+        files = {name: (bench.out / name).read_bytes() for name in bench.value(report, dict[str, str])}
+    pages = _drawn_otherwise(provenance, files)
+    _require_same_files(recorded, files, but=pages)
+    _require_recorded_hashes(provenance, _value(provenance, evidence, report, dict[str, str]), files, but=pages)
     return Verified(
         study=chain.study,
         made=made,
         taken=tuple(name for name in _in_order(chain, evidence) if name not in made),
         files=tuple(files),
         lines=tuple(line_of(recorded.ledger, lines, name, document).number for name, document in documents.items()),
+        pages=pages,
         other_versions=_other_versions(documents),
     )
 
@@ -162,22 +173,27 @@ def _value(provenance: Provenance, evidence: Mapping[str, bytes], name: str, of_
 
 def _taken(chain: Chain, provenance: Provenance, evidence: Mapping[str, bytes]) -> frozenset[str]:
     """The assets that cannot be made from the rest: the inputs, judgments that ended early, worlds of other tracks."""
-    more = {
-        _asset(name)
-        for last, of_type in _JUDGED.items()
-        for name in _called(last, evidence)
-        if _ended_early(_value(provenance, evidence, name, of_type))
-    }
+    more = {_asset(name) for name in _called("nli_judgments", evidence) if _ended_early(provenance, evidence, name)}
+    for name in _called("judge_predictions", evidence):
+        predictions = _value(provenance, evidence, name, Predictions)
+        if predictions.refusal or not predictions.judgments:
+            more.add(_asset(name))
     ratings = [_value(provenance, evidence, name, Ratings) for name in _called("ratings", evidence)]
     if any(one.source == "simulated" for one in ratings):
         more.add("label_sensitivity")
     return chain.given | more
 
 
-def _ended_early(judged: Judged | Predictions) -> bool:
-    """Whether the judgments cannot be had by asking the journal: the judge was down, say, or was asked nothing."""
-    asked = judged.to_table().num_rows if isinstance(judged, Judged) else len(judged.judgments)
-    return judged.refusal is not None or not asked
+def _ended_early(provenance: Provenance, evidence: Mapping[str, bytes], name: str) -> bool:
+    """Whether the judgments cannot be had by asking their journal, since some were never asked for."""
+
+    def given(last: str, of_type: Any) -> Any:
+        return _value(provenance, evidence, _called(last, evidence)[0], of_type)
+
+    plan = given("sealed_plan", SealedPlan).open(ExtractionPlan)
+    gold = gold_claims(given("gold_set", GoldSet)) if plan.calibration.gold == "asked" else ()
+    judged = _value(provenance, evidence, name, Judged)
+    return ended_early(judged, gold, given("frame", Frame), given("corpus", Snapshot))
 
 
 def _require_entered(
@@ -327,7 +343,7 @@ def _batches(made: tuple[str, ...], partitions: list[str]) -> Iterator[tuple[str
 
 
 def _require_same_evidence(
-    bench: _Bench, evidence: Mapping[str, bytes], made: tuple[str, ...], documents: Mapping[str, dict[str, Any]]
+    bench: _Bench, evidence: Mapping[str, bytes], made: Iterable[str], documents: Mapping[str, dict[str, Any]]
 ) -> None:
     """That each asset that was made anew is what was recorded, in the order of the chain."""
     for name in made:
@@ -350,25 +366,48 @@ def _require_same_inputs(bench: _Bench, documents: Mapping[str, dict[str, Any]])
                 )
 
 
-def _require_same_files(recorded: Recorded, files: Mapping[str, bytes]) -> None:
-    """That the findings, and what the provenance says of them, are what was made anew."""
+def _drawn_otherwise(provenance: Provenance, files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The pages that another version of the report drew than the one that is here, and draws otherwise.
+
+    They hold no number that the verdict document, which is made anew, has not.
+    """
+    if provenance.drawn_by == drawn_by():
+        return ()
+    differ = [name for name, data in files.items() if provenance.files.get(name) != hashlib.sha256(data).hexdigest()]
+    return tuple(name for name in differ if name.endswith(_PAGES))
+
+
+def _require_same_files(recorded: Recorded, files: Mapping[str, bytes], *, but: tuple[str, ...]) -> None:
+    """That the findings are what was made anew; the pages that are excepted must be as they were written."""
+    if recorded.out is None:
+        return
     for name, data in files.items():
-        if recorded.out is None:
-            continue
         path = recorded.out / name
         if not path.is_file():
             raise NotVerified(f"{str(path)!r} is not there; put it back")
-        if place := first_difference(name, path.read_bytes(), data):
+        found = path.read_bytes()
+        if name in but and (digest := hashlib.sha256(found).hexdigest()) != recorded.provenance.files.get(name):
+            raise NotVerified(
+                f"{str(path)!r} is not as it was written: its hash is {digest[:12]}, and it was"
+                f" {str(recorded.provenance.files.get(name))[:12]}; put it back"
+            )
+        if name not in but and (place := first_difference(name, found, data)):
             raise NotVerified(f"{str(path)!r} is not what the run gives: {place}")
+    written = (recorded.out / PROVENANCE).read_bytes()
+    if place := first_difference(PROVENANCE, written, provenance_bytes(recorded.provenance)):
+        raise NotVerified(f"{str(recorded.out / PROVENANCE)!r} is not as it was written: {place}")
+
+
+def _require_recorded_hashes(
+    provenance: Provenance, reported: Mapping[str, str], files: Mapping[str, bytes], *, but: tuple[str, ...]
+) -> None:
+    """That the provenance and the report's own evidence name the hashes of what was made anew."""
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    for name in sorted({*hashes, *recorded.provenance.files}):
-        found = recorded.provenance.files.get(name)
-        if found != hashes.get(name):
-            raise NotVerified(f"{PROVENANCE}, /files/{name}: found {found}, expected {hashes.get(name)}; put it back")
-    if recorded.out is not None:
-        written = (recorded.out / PROVENANCE).read_bytes()
-        if place := first_difference(PROVENANCE, written, provenance_bytes(recorded.provenance)):
-            raise NotVerified(f"{str(recorded.out / PROVENANCE)!r} is not as it was written: {place}")
+    for name in sorted({*hashes, *provenance.files, *reported}):
+        wanted = reported.get(name) if name in but else hashes.get(name)
+        for place, found in ((PROVENANCE, provenance.files.get(name)), ("the report", reported.get(name))):
+            if found != wanted:
+                raise NotVerified(f"{place}, /files/{name}: found {found}, expected {wanted}; put it back")
 
 
 def _made_with(documents: Mapping[str, dict[str, Any]]) -> str:

@@ -27,7 +27,8 @@ _NAME = Annotated[str, AfterValidator(_confined)]
 class Provenance(BaseModel):
     """The study, the inputs that are no data, the file of each asset of its chain, and the hash of each finding.
 
-    An asset's name ends with `@` and the partition, where it has one. `files` are those of the folder of findings.
+    An asset's name ends with `@` and the partition, where it has one. `files` are those of the folder of findings, and
+    `drawn_by` is the hash of the code and templates that drew the pages among them.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
@@ -37,6 +38,7 @@ class Provenance(BaseModel):
     inputs: dict[str, str | list[str]]
     evidence: dict[_NAME, _EVIDENCE]
     files: dict[_NAME, _SHA256]
+    drawn_by: _SHA256
 
 
 def provenance_bytes(provenance: Provenance) -> bytes:

@@ -18,9 +18,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from tests.verified_runs import every_run_verified
-
 from tests.s3 import S3, s3_server
+from tests.verified_runs import every_run_verified
 
 _HBA = """\
 # Who can reach the socket owns the data folder, or is root; over TCP everyone shows a password.

@@ -1,4 +1,4 @@
-"""An option of pytest: every run that the tests make through the command line or `assets.run` is verified at its end."""
+"""An option of pytest: every run that the tests make in this process is verified at its end."""
 
 import contextlib
 import logging

@@ -117,5 +117,7 @@ def _lines(verified: Verified, recorded: Recorded) -> Iterator[str]:
     yield f"verified: {verified.study}: {len(verified.made)} assets made anew, {len(verified.files)} {where}"
     yield f"taken as recorded, each by its hash: {', '.join(verified.taken)}"
     yield f"ledger: its chain holds, and line {at} has the verdict"
+    for page in verified.pages:
+        yield f"{page} is as it was written, by another version of the report, and was not compared with a new one"
     for name, (was, here) in verified.other_versions.items():
         yield f"made with {name} {was}, verified with {here}"

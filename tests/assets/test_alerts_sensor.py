@@ -240,6 +240,17 @@ def test_a_look_whose_time_is_over_within_a_run_leaves_the_rest_of_it_to_the_nex
     assert sorted(receiver.events()) == [("breach", "recall"), ("breach", "uniformity")]
 
 
+def test_an_address_that_is_none_is_said_at_each_look_and_passes_nothing_over(
+    night: Night, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    night.run(recall="fail")
+    monkeypatch.setenv(WEBHOOK, "hooks.internal/x")
+    assert "is no http or https address with a host" in night.look()
+    monkeypatch.setenv(WEBHOOK, receiver.url)
+    night.look()
+    assert receiver.events() == [("breach", "recall")]
+
+
 def test_the_secret_of_the_address_is_in_nothing_that_the_sensor_says_or_keeps(
     night: Night, receiver: Receiver, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from eval_pipeline.errors import Refused
 from eval_pipeline.evidence import read_table, table_bytes
 from eval_pipeline.ledger import _FIRST, Kind, Line, _hash, read_ledger, write_beginning
 from eval_pipeline.provenance import PROVENANCE
+from eval_pipeline.report.page import drawn_by
 from tests.operation.conftest import Run
 
 Touch = Callable[[Run], None]
@@ -316,6 +317,39 @@ OF_LOOP: dict[str, tuple[Touch, str]] = {
         r"verdict\.json' is not what the run gives: /claims/\d+/outcome",
     ),
 }
+
+
+def by_another_report(run: Run) -> None:
+    """As if another version of the report had drawn the summary, with other words."""
+    edited(run.out / "report.md", lambda data: data + b"\nDrawn otherwise.\n")
+    digest = hashlib.sha256((run.out / "report.md").read_bytes()).hexdigest()
+    was = provenance_of(run)["files"]["report.md"]
+    forged("extraction_report", text(was, digest))(run)
+    in_provenance(lambda found: found["files"].update({"report.md": digest}))(run)
+    in_provenance(lambda found: found.update(drawn_by="1" * 64))(run)
+
+
+def test_a_page_that_another_version_of_the_report_drew_is_not_held_against_a_new_one(
+    extraction: Run, tmp_path: Path
+) -> None:
+    """The numbers are made anew all the same, and the page must be as it was written."""
+    run = extraction.copy(tmp_path / "home")
+    by_another_report(run)
+    found = run.verify()
+    assert (found.pages, "extraction_verdict" in found.made) == (("report.md",), True)
+    edited(run.out / "report.md", lambda data: data + b"And touched.\n")
+    with pytest.raises(Refused, match=r"report\.md' is not as it was written: its hash is \w{12}, and it was \w{12}"):
+        run.verify()
+
+
+def test_a_page_that_this_version_drew_is_held_against_a_new_one_though_its_hashes_were_forged(
+    extraction: Run, tmp_path: Path
+) -> None:
+    run = extraction.copy(tmp_path / "home")
+    by_another_report(run)
+    in_provenance(lambda found: found.update(drawn_by=drawn_by()))(run)
+    with pytest.raises(Refused, match=r"report\.md' is not what the run gives: its lines"):
+        run.verify()
 
 
 @pytest.mark.parametrize(("touch", "named"), OF_EXTRACTION.values(), ids=OF_EXTRACTION)

@@ -194,6 +194,13 @@ async def judge_frame(
     )
 
 
+def ended_early(judged: Judged, gold: Sequence[GoldClaim], frame: Frame, snapshot: Snapshot) -> bool:
+    """Whether there are fewer judgments than the frame and the gold set ask for, or none: the judge was down, say."""
+    kinds = judged.to_table()["kind"].to_pylist()
+    asked = claims_to_ask(gold, frame, snapshot) if standing_of(judged.judge) is not Standing.ORACLE else ()
+    return judged.refusal is not None or not kinds or kinds.count(Kind.GOLD.value) < len(asked)
+
+
 def claims_to_ask(gold: Sequence[GoldClaim], frame: Frame, snapshot: Snapshot) -> Sequence[GoldClaim]:
     """The claims of a gold set, or none where no proposition needs a judge: then there is no recall to be corrected."""
     return gold if any(_needs_judge(unit, snapshot) for unit in frame.judged_units) else ()
