@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from assets import run
+from assets.recorded import Recorded
 from assets.resources import Home, evidence_location, home_folder, s3_endpoint
-from assets.verification import Recorded, verify
+from assets.verification import verify
 from eval_pipeline.provenance import PROVENANCE, read_provenance_of
 from eval_pipeline.store import store_at
 

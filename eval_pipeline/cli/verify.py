@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from assets.recorded import Recorded
 from assets.resources import Home, evidence_location, home_folder, s3_endpoint
-from assets.verification import Recorded, Verified
+from assets.verification import Verified
 from assets.verification import verify as verify_recorded
 from eval_pipeline.bundle import EVIDENCE, FINDINGS, LEDGER, LOCKS, bundle_members, unpack, zipped
 from eval_pipeline.errors import Refused

@@ -11,8 +11,9 @@ import pytest
 from assets.build import build_defs
 from assets.io_managers import EvidenceIOManager
 from assets.partitions import WORKSPACES, can_be_partition, extraction_workspaces_offered, folder_of
+from assets.recorded import Recorded
 from assets.resources import Home
-from assets.verification import Recorded, verify
+from assets.verification import verify
 from eval_pipeline.bundled import bundled
 from eval_pipeline.cli.main import main
 from eval_pipeline.provenance import read_provenance_of

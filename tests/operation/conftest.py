@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from assets.recorded import Recorded
 from assets.run import run_loop, run_study
-from assets.verification import Recorded, Verified, verify
+from assets.verification import Verified, verify
 from eval_pipeline.provenance import read_provenance_of
 from eval_pipeline.store import store_at
 from tests.history import kept_in_memory
