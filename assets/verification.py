@@ -12,7 +12,14 @@ from assets.provenance import Chain
 from assets.recorded import Recorded, asset_of, called, in_order, of_asset, read_evidence, value_of
 from assets.remaking import Bench, is_use, lay_out, make
 from assets.resources import Software
-from assets.studies import closed_loops, extraction, extraction_workspaces, imported, judge_calibration, label_signal
+from assets.studies import (
+    closed_loops,
+    extraction_verdict,
+    extraction_workspaces,
+    imported,
+    judge_calibration,
+    label_signal,
+)
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.differences import first_difference
 from eval_pipeline.errors import NotVerified, Refused
@@ -33,7 +40,7 @@ from eval_pipeline.studies.loops import STUDIES
 CHAINS = {
     chain.study: chain
     for chain in (
-        extraction.CHAIN,
+        extraction_verdict.CHAIN,
         extraction_workspaces.CHAIN,
         judge_calibration.CHAIN,
         label_signal.CHAIN,

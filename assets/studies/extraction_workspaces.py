@@ -9,7 +9,13 @@ import dagster as dg
 
 from assets.partitions import WORKSPACES, WORKSPACES_PREFIX
 from assets.resources import StudyInputs
-from assets.studies import extraction, extraction_annotators, extraction_correction, extraction_history
+from assets.studies import (
+    extraction,
+    extraction_annotators,
+    extraction_correction,
+    extraction_history,
+    extraction_verdict,
+)
 from eval_pipeline.corpus.snapshot import Snapshot
 from eval_pipeline.corpus.source import pinned
 from eval_pipeline.studies.extraction.fixture import Fixture, pinned_fixture
@@ -29,9 +35,9 @@ _SAME = [
     extraction.precision_guard,
     extraction.judge_findings,
     extraction.band_ledger,
-    extraction.extraction_verdict,
-    extraction.extraction_report,
-    extraction.extraction_provenance,
+    extraction_verdict.extraction_verdict,
+    extraction_verdict.extraction_report,
+    extraction_verdict.extraction_provenance,
     extraction_correction.human_check,
     extraction_correction.human_check_sample,
     extraction_correction.corrected_recall,
@@ -42,7 +48,7 @@ _CHECKS = [
     extraction.seal_holds,
     extraction.corpus_is_readable,
     extraction.fixture_is_valid,
-    extraction.claims,
+    extraction_verdict.claims,
     extraction_correction.human_check_can_be_rested_on,
 ]
 
@@ -98,4 +104,4 @@ def _of_this_chain(checks: Iterable[dg.AssetChecksDefinition]) -> list[dg.Assets
 ASSETS = _partitioned(_SAME)
 CHECKS = _of_this_chain(_CHECKS)
 
-CHAIN = extraction.CHAIN.by(WORKSPACES_PREFIX, study=GROUP, but=frozenset({"gold_set"}))
+CHAIN = extraction_verdict.CHAIN.by(WORKSPACES_PREFIX, study=GROUP, but=frozenset({"gold_set"}))
