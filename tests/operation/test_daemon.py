@@ -1,5 +1,6 @@
 """The operator's night: a schedule runs a study that fails, and one post says so though the daemon is killed."""
 
+import contextlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from assets.run import WORKSPACE, dagster_home
+from assets.run import WORKSPACE, _instance, dagster_home
 from assets.sensors import WEBHOOK
 from tests.receiver import Receiver, receiving
 from tests.webserver import Server, free_port, wait_until_loaded
@@ -93,6 +94,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Night]:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setenv("EVAL_PIPELINE_HOME", str(tmp_path))
     home, port = dagster_home(), free_port()
+    _instance(home).dispose()  # its tables are there, as `eval-pipeline ui` has them, before two processes make them
     with receiving() as receiver:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DAGSTER_")} | {
             "DAGSTER_HOME": str(home),
@@ -113,7 +115,8 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Night]:
             yield at
         finally:
             for one in filter(None, (process, at.daemon)):
-                os.killpg(one.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(one.pid, signal.SIGKILL)
                 one.wait(timeout=15)
 
 
