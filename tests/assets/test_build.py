@@ -100,10 +100,11 @@ def test_each_asset_names_all_the_inputs_that_it_rests_on() -> None:
     def all_above(name: str) -> set[str]:
         return parents.get(name, set()).union(*(all_above(one) for one in parents.get(name, set())))
 
+    graph = build_defs().resolve_asset_graph()
     missing = {
         name: sorted((all_above(name) & inputs) - above)
         for name, above in parents.items()
-        if not build_defs().resolve_asset_graph().get(dg.AssetKey.from_user_string(name)).is_partitioned
+        if not graph.get(dg.AssetKey.from_user_string(name)).is_partitioned
     }
     assert {name: far for name, far in missing.items() if far} == {}
 

@@ -122,7 +122,7 @@ def unpacked(data: bytes) -> dict[str, bytes] | None:
         return {path.relative_to(into).as_posix(): path.read_bytes() for path in into.rglob("*") if path.is_file()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(place=st.floats(0, 1), bit=st.integers(0, 7))
 def test_no_bit_of_a_bundle_turns_without_being_seen(packed: bytes, place: float, bit: int) -> None:
     """A bundle is refused, or what stands in it is the same; a zip has fields that say nothing of its members."""
