@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from eval_pipeline.errors import OutputRefused
 from eval_pipeline.records import Reason, Refusal
@@ -50,6 +50,13 @@ def json_bytes(value: Any, of_type: Any) -> bytes:
 def read_json(data: bytes, of_type: Any) -> Any:
     """The value that `json_bytes` wrote."""
     return _adapter(of_type).validate_json(data)
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault that was found in a document, after the field that it is in, if it is in one."""
+    fault = error.errors()[0]
+    where = ".".join(map(str, fault["loc"]))
+    return f"{f'field {where!r}: ' if where else ''}{fault['msg'][:1].lower()}{fault['msg'][1:]}"
 
 
 def refusal_text(refusal: Refusal | None) -> str:

@@ -10,10 +10,9 @@ import pytest
 
 from assets import run
 from assets.recorded import Recorded
-from assets.resources import Home, evidence_location, home_folder, s3_endpoint
+from assets.resources import Home, evidence_store, home_folder
 from assets.verification import verify
 from eval_pipeline.provenance import PROVENANCE, read_provenance_of
-from eval_pipeline.store import store_at
 
 
 @contextlib.contextmanager
@@ -43,9 +42,8 @@ def every_run_verified() -> Iterator[list[str]]:
         out = Path(inputs["out"]) if inputs.get("out") else home.out(job.replace("_", "-"))
         if not (out / PROVENANCE).is_file():
             return
-        store = store_at(evidence_location() or str(home_folder() / "evidence"), endpoint=s3_endpoint())
         with _silent():
-            found = verify(Recorded(read_provenance_of(out), store, home.ledger, home.locks, out))
+            found = verify(Recorded(read_provenance_of(out), evidence_store(), home.ledger, home.locks, out))
         verified.append(found.study)
 
     with pytest.MonkeyPatch.context() as patch:

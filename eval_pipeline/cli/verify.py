@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assets.recorded import Recorded
-from assets.resources import Home, evidence_location, home_folder, s3_endpoint
+from assets.resources import Home, evidence_store, home_folder
 from assets.verification import Verified
 from assets.verification import verify as verify_recorded
 from eval_pipeline.bundle import EVIDENCE, FINDINGS, LEDGER, LOCKS, bundle_members, unpack, zipped
@@ -65,7 +65,7 @@ def _recorded(what: str) -> Iterator[Recorded]:
             unpack(path, Path(folder))
             yield _in_bundle(path, Path(folder))
         return
-    store = store_at(evidence_location() or str(home_folder() / EVIDENCE), endpoint=s3_endpoint())
+    store = evidence_store()
     if path.is_dir():
         yield Recorded(read_provenance_of(path), store, home.ledger, home.locks, path)
         return

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval_pipeline.errors import EvidenceRefused
+from eval_pipeline.evidence import first_fault
 from eval_pipeline.records import Outcome
 
 DOCUMENTS = ("verdict.json", "report.json", "results.json")
@@ -68,12 +69,7 @@ def read_run(path: Path) -> RecordedRun:
     except OSError as error:
         raise EvidenceRefused(f"run {str(file)!r} cannot be read ({error.strerror}); {_NAME_IT}") from None
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise EvidenceRefused(
-            f"{str(file)!r} is no verdict document ({f'field {where!r}: ' if where else ''}"
-            f"{fault['msg'][:1].lower()}{fault['msg'][1:]}); {_NAME_IT}"
-        ) from None
+        raise EvidenceRefused(f"{str(file)!r} is no verdict document ({first_fault(error)}); {_NAME_IT}") from None
     whole = _Everything.model_validate_json(data).model_extra or {}
     claims = {one.claim: one for one in document.claims}
     settings = dict(_settings(document, whole))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eval_pipeline.errors import EvidenceRefused
+from eval_pipeline.evidence import first_fault
 from eval_pipeline.records import Alignment, Compliance, Outcome, Reason
 
 REPORT = "report.json"
@@ -85,11 +86,8 @@ def read_calibration(path: Path) -> Calibration:
     except OSError as error:
         raise EvidenceRefused(f"calibration {str(file)!r} cannot be read ({error.strerror}); {_NAME_IT}") from None
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
         raise EvidenceRefused(
-            f"{str(file)!r} is no report of a judge's calibration ({f'field {where!r}: ' if where else ''}"
-            f"{fault['msg'][:1].lower()}{fault['msg'][1:]}); {_NAME_IT}"
+            f"{str(file)!r} is no report of a judge's calibration ({first_fault(error)}); {_NAME_IT}"
         ) from None
     if all(claim.outcome is Outcome.SKIP for claim in found.claims):
         withheld = found.claims[0]
